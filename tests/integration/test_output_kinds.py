@@ -45,7 +45,7 @@ _ELSEWHERE: Final = {
     OutputKind.FAILED: "tests/integration/ci/test_action_scripts.py",
     OutputKind.FLEET_APPLY: "tests/integration/fleet",
     OutputKind.FLEET_DRIFT: "tests/integration/fleet",
-    OutputKind.FLEET_LOCK: "tests/security/test_locks.py",
+    OutputKind.FLEET_LOCK: "tests/security/test_locks_kept.py",
     OutputKind.FLEET_PLAN: "tests/integration/fleet",
     OutputKind.FLEET_QUERY: "tests/integration/fleet",
     OutputKind.FLEET_SNAPSHOT: "tests/integration/fleet",

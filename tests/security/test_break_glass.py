@@ -26,7 +26,6 @@ from reconciler.app.reasons import (
 from reconciler.app.records import RecordOptions, save_plan
 from reconciler.apply.audit import GENESIS, LogIdentity, Sight, about_command, break_glass_lines, chained
 from reconciler.apply.environment import Identity, LeaseRequest, Result
-from reconciler.apply.lease import marker
 from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, moment_text
@@ -36,7 +35,6 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.edit.app.adopt import adopt
 from reconciler.parts.edit.app.break_glass import break_glass, end_break_glass, plan_break_glass
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms
-from reconciler.parts.serve.cli import _options, _Records
 from reconciler.parts.serve.narrowing import ApprovedPlans
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, run_round
 from reconciler.plan.difference import SkipReason
@@ -426,7 +424,7 @@ def test_by_a_clock_that_may_be_wrong_nothing_is_given_and_no_mark_removed(
     assert GIVEN not in stage.live()
 
 
-def _now(stage: Stage, *options: str) -> list[str]:
+def give_now(stage: Stage, *options: str) -> list[str]:
     words = ["User:ops", "READ", "topic/team.orders", "--until", "1h", "--reason", "outage", "--yes"]
     return ["break-glass", "grant", *words, "--path", str(stage.manifests), "--cluster", stage.cluster, *options]
 
@@ -436,15 +434,15 @@ def test_an_edit_that_cannot_be_made_does_not_hold_up_an_emergency(
 ) -> None:
     """No labels tell the one cluster from the other, so no document is for it alone: that is for later."""
     stage.declare(CLUSTER.replace("prod", "other") + ACLS)
-    assert run([word for word in _now(stage) if word not in ("break-glass", "--yes")]) == 1
+    assert run([word for word in give_now(stage) if word not in ("break-glass", "--yes")]) == 1
     assert stage.live() == {STAYS}, "an edit alone changes no cluster"
-    assert run(_now(stage)) == 1
+    assert run(give_now(stage)) == 1
     assert "edit them by hand" in capsys.readouterr().err
     assert GIVEN in stage.live()
 
 
 def test_what_was_done_and_the_edit_are_one_document(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(_now(stage, "--output", "json")) == 0
+    assert run(give_now(stage, "--output", "json")) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["applied"]["cluster"]["name"] == "prod"
     assert "User:ops" in document["patch"]
@@ -584,36 +582,3 @@ def test_who_declines_leaves_nothing_behind(stage: Stage) -> None:
     with pytest.raises(DeclinedError):
         stage.give(attendant=_Declines())
     assert stage.live() == {STAYS}
-
-
-def _held(stage: Stage, holder: str) -> AclBinding:
-    held = marker(holder, "20260101T000000Z-0", datetime.datetime.now(datetime.UTC) + 2 * HOUR / 60)
-    stage.write(held)
-    return held
-
-
-def test_a_dead_run_holds_up_no_emergency_for_long(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """What takes away goes on beside its lease; what gives waits a little, and can break it as the refusal says."""
-    monkeypatch.setattr("reconciler.parts.edit.cli.break_glass._GIVING", 0.1)
-    monkeypatch.setattr("reconciler.parts.edit.cli.break_glass._ENDING", 0.1)
-    held = _held(stage, "serve:dead")
-    assert run(_now(stage)) == 6
-    assert "--break-lease serve:dead" in capsys.readouterr().err
-    assert GIVEN not in stage.live()
-    assert run(_now(stage, "--break-lease", "serve:dead")) == 0
-    assert GIVEN in stage.live()
-    assert held not in stage.live()
-    _held(stage, "serve:dead")
-    where = ["--path", str(stage.manifests), "--cluster", stage.cluster]
-    assert run(["break-glass", "revoke", "User:ops", "--yes", *where]) == 0
-    assert GIVEN not in stage.live()
-
-
-@pytest.mark.parametrize(("operator", "holder"), [("two", "serve:two"), ("serve:two", "serve:two")])
-def test_a_servers_lease_has_the_name_that_its_operator_gave(operator: str, holder: str) -> None:
-    options = _options("prod", _Records(True, None, operator, HOUR, None, None), None, None)
-    assert options.apply.lease is not None
-    assert options.apply.lease.holder == holder
-    assert options.apply.lease.seconds < 60

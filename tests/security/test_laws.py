@@ -39,7 +39,6 @@ from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.plan.difference import DiffRules, SkipReason
-from reconciler.plan.guards import DeleteLimits
 from reconciler.plan.kinds import compare, kind_of, kinds, objection
 from reconciler.plan.observed import NO_FACTS, Facts
 from reconciler.plan.phase import Phase
@@ -370,33 +369,6 @@ def counts_by_access(law: Law) -> None:
     assert plan_of(declared(law, allow), live(law)).gives_access
     assert not plan_of(declared(law, deny), live(law)).gives_access
     assert not plan_of(declared(law, acl("b")), live(law, acl("b"), allow)).gives_access
-
-
-@pytest.mark.parametrize("kind", [kind for kind in SAMPLES if kind not in ("topics", "replicas")])
-def test_no_kind_loses_a_large_share_at_once(kind: str) -> None:
-    """Topics need no share, for each that goes needs a word. An apply counts as the plan did, also on its way."""
-    law, make = laws()[kind], SAMPLES[kind].item
-    items = [make(f"n{number}") for number in range(40)]
-    limits = DeleteLimits(None, 20, 10)
-    terms = Terms("c", ALL, default_allow=False, prune=frozenset({kind}), limits=limits)
-    request = Request(DAY, Options(allow_deletes=True))
-    wanted = DesiredState({item: Declaration(Origin("x.yaml", 1, 1)) for item in items if kind == "acls"})
-    for kept, refused in ((31, False), (30, False), (29, True)):
-        some = [declared(law, item) for item in items[:kept]]
-        there = {key: item for one in some for key, item in one.listed.get(kind, {}).items()}
-        desired = replace(
-            wanted, bindings={item: said for item, said in wanted.bindings.items() if item in items[:kept]}
-        )
-        plan = propose(replace(desired, listed={kind: there}), live(law, *items), terms, request)
-        assert [one.guard for one in plan.refusals] == [Guard.LIMIT] * refused
-        assert len(plan.steps) == 40 - kept
-        halfway = live(law, *items[:35])
-        for state in (live(law, *items), halfway):
-            if refused:
-                with pytest.raises(RefusedError, match="of 40"):
-                    check(plan, state, terms)
-            else:
-                check(plan, state, terms)
 
 
 def test_no_login_of_a_protected_principal_changes_unasked() -> None:

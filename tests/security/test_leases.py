@@ -17,11 +17,16 @@ from reconciler.apply.lease import (
     marker,
 )
 from reconciler.apply.run import ApplyEnvironment, Run
+from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.state import ClusterState
+from reconciler.parts.serve.cli import _options, _Records
 from reconciler.snapshot.file import MemoryCluster
 from tests.faults.scenario import before, plan_for, wish
 from tests.property.clock import StillClock
+from tests.security.test_break_glass import GIVEN, HOUR, Stage, give_now, stage
+
+__all__ = ["stage"]
 
 _NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
 
@@ -98,3 +103,36 @@ def test_the_time_is_asked_for_only_where_somebody_wrote_a_claim() -> None:
     cluster = Asked(_cluster(_claim("ops", 60)).state)
     assert [claim.holder for claim in claims_now(cluster.state, cluster, StillClock())] == ["ops"]
     assert asked == [cluster]
+
+
+def _held(stage: Stage, holder: str) -> AclBinding:
+    held = marker(holder, "20260101T000000Z-0", datetime.datetime.now(datetime.UTC) + 2 * HOUR / 60)
+    stage.write(held)
+    return held
+
+
+def test_a_dead_run_holds_up_no_emergency_for_long(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What takes away goes on beside its lease; what gives waits a little, and can break it as the refusal says."""
+    monkeypatch.setattr("reconciler.parts.edit.cli.break_glass._GIVING", 0.1)
+    monkeypatch.setattr("reconciler.parts.edit.cli.break_glass._ENDING", 0.1)
+    held = _held(stage, "serve:dead")
+    assert run(give_now(stage)) == 6
+    assert "--break-lease serve:dead" in capsys.readouterr().err
+    assert GIVEN not in stage.live()
+    assert run(give_now(stage, "--break-lease", "serve:dead")) == 0
+    assert GIVEN in stage.live()
+    assert held not in stage.live()
+    _held(stage, "serve:dead")
+    where = ["--path", str(stage.manifests), "--cluster", stage.cluster]
+    assert run(["break-glass", "revoke", "User:ops", "--yes", *where]) == 0
+    assert GIVEN not in stage.live()
+
+
+@pytest.mark.parametrize(("operator", "holder"), [("two", "serve:two"), ("serve:two", "serve:two")])
+def test_a_servers_lease_has_the_name_that_its_operator_gave(operator: str, holder: str) -> None:
+    options = _options("prod", _Records(True, None, operator, HOUR, None, None), None, None)
+    assert options.apply.lease is not None
+    assert options.apply.lease.holder == holder
+    assert options.apply.lease.seconds < 60

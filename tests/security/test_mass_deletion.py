@@ -1,11 +1,23 @@
 """Manifests that lose most of what they declare: nothing is deleted unless somebody raised the limit."""
 
+from dataclasses import replace
+
 import pytest
 
+from reconciler.apply.preflight import RefusedError, check
 from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.manifest.guardrails import guardrail_changes
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.manifests import cluster_document
+from reconciler.model.desired import Declaration, DesiredState, Origin
+from reconciler.plan.guards import DeleteLimits
+from reconciler.plan.proposal import Options, Terms
+from reconciler.plan.propose import Request, propose
+from reconciler.plan.refusal import Guard
+from reconciler.policy.laws import (
+    laws,
+)
+from tests.security.test_laws import ALL, DAY, SAMPLES, declared, live
 from tests.unit.cli.test_refusals import CLUSTER, RULES, Place, place
 
 __all__ = ["place"]
@@ -73,3 +85,30 @@ def test_a_limit_that_is_written_for_the_first_time_may_be_looser(limits: str, m
     """The proposer adds maxDeletePercent 100 where nothing was written: that is not called tighter."""
     base, proposal = Source("c.yaml", CLUSTER), Source("c.yaml", f"{CLUSTER}  deleteLimits: {limits}\n")
     assert [change.meaning for change in guardrail_changes([base], [proposal])] == [meaning]
+
+
+@pytest.mark.parametrize("kind", [kind for kind in SAMPLES if kind not in ("topics", "replicas")])
+def test_no_kind_loses_a_large_share_at_once(kind: str) -> None:
+    """Topics need no share, for each that goes needs a word. An apply counts as the plan did, also on its way."""
+    law, make = laws()[kind], SAMPLES[kind].item
+    items = [make(f"n{number}") for number in range(40)]
+    limits = DeleteLimits(None, 20, 10)
+    terms = Terms("c", ALL, default_allow=False, prune=frozenset({kind}), limits=limits)
+    request = Request(DAY, Options(allow_deletes=True))
+    wanted = DesiredState({item: Declaration(Origin("x.yaml", 1, 1)) for item in items if kind == "acls"})
+    for kept, refused in ((31, False), (30, False), (29, True)):
+        some = [declared(law, item) for item in items[:kept]]
+        there = {key: item for one in some for key, item in one.listed.get(kind, {}).items()}
+        desired = replace(
+            wanted, bindings={item: said for item, said in wanted.bindings.items() if item in items[:kept]}
+        )
+        plan = propose(replace(desired, listed={kind: there}), live(law, *items), terms, request)
+        assert [one.guard for one in plan.refusals] == [Guard.LIMIT] * refused
+        assert len(plan.steps) == 40 - kept
+        halfway = live(law, *items[:35])
+        for state in (live(law, *items), halfway):
+            if refused:
+                with pytest.raises(RefusedError, match="of 40"):
+                    check(plan, state, terms)
+            else:
+                check(plan, state, terms)

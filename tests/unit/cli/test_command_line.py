@@ -16,7 +16,7 @@ from pathlib import Path
 import click
 import pytest
 
-from reconciler.cli.commands import FROM_VARIABLES, TYPED_ONLY, prepared, variables
+from reconciler.cli.commands import FROM_VARIABLES, TYPED_ONLY, prepared
 from reconciler.cli.console import Exit
 from reconciler.cli.export import LISTS
 from reconciler.cli.main import ELSEWHERE, OPTIONS_ELSEWHERE, program, run
@@ -49,10 +49,10 @@ def _tree(command: click.Command, words: tuple[str, ...] = ()) -> Iterator[tuple
             yield from _tree(below, (*words, name))
 
 
-_COMMANDS = dict(_tree(program))
-_OPTIONS = [
+COMMANDS = dict(_tree(program))
+OPTIONS = [
     (words, command, option)
-    for words, command in _COMMANDS.items()
+    for words, command in COMMANDS.items()
     for option in command.params
     if isinstance(option, click.Option) and not option.hidden and option.name not in ("version", "help")
 ]
@@ -71,19 +71,19 @@ _CONNECTING = {
 }
 
 
-def _long(option: click.Option) -> str:
+def spelled(option: click.Option) -> str:
     return max(option.opts, key=len)
 
 
 def test_the_command_line_has_few_options() -> None:
     """Distinct names in all, the program's own among them, and options of one command besides the connection's."""
-    assert len({_long(option) for _, _, option in _OPTIONS}) <= _MOST_NAMES
-    of_each = Counter(words for words, _, option in _OPTIONS if _long(option) not in _CONNECTING)
+    assert len({spelled(option) for _, _, option in OPTIONS}) <= _MOST_NAMES
+    of_each = Counter(words for words, _, option in OPTIONS if spelled(option) not in _CONNECTING)
     assert {words: count for words, count in of_each.items() if count > _MOST_OF_A_COMMAND} == {}
 
 
 def test_every_command_has_two_examples_that_it_takes() -> None:
-    leaves = {words for words, command in _COMMANDS.items() if not isinstance(command, click.Group)}
+    leaves = {words for words, command in COMMANDS.items() if not isinstance(command, click.Group)}
     counts = Counter(tuple(parsed(shlex.split(line))[0].split()) for line in EXAMPLES)
     assert counts == dict.fromkeys(leaves, 2)
     assert max(map(len, EXAMPLES)) < 100
@@ -112,8 +112,8 @@ def test_help_is_a_word(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_option_is_classified() -> None:
     """A variable may set it, or nobody but the command line: no option is in neither list, or in both."""
-    assert len(_OPTIONS) > 200
-    words = {_long(option).removeprefix("--") for _, _, option in _OPTIONS}
+    assert len(OPTIONS) > 200
+    words = {spelled(option).removeprefix("--") for _, _, option in OPTIONS}
     assert words == FROM_VARIABLES | TYPED_ONLY
     assert not FROM_VARIABLES & TYPED_ONLY
     unknown = click.Command("new", params=[click.Option(["--brand-new"])])
@@ -127,7 +127,7 @@ def _parsed(command: click.Command, words: list[str]) -> None:
     command.make_parser(context).parse_args(words)
 
 
-@pytest.mark.parametrize("command", [pytest.param(one, id=" ".join(words)) for words, one in _COMMANDS.items()])
+@pytest.mark.parametrize("command", [pytest.param(one, id=" ".join(words)) for words, one in COMMANDS.items()])
 def test_no_option_is_overwritten_by_its_repetition(command: click.Command) -> None:
     """Each of every command, hidden ones too: all of its values count, or it is refused, by every one of its names."""
     for option in [one for one in command.params if isinstance(one, click.Option)]:
@@ -139,7 +139,9 @@ def test_no_option_is_overwritten_by_its_repetition(command: click.Command) -> N
             if option.multiple or option.count or (option.is_flag and not option.secondary_opts):
                 _parsed(command, words)
                 continue
-            with pytest.raises(click.UsageError, match=rf"{_long(option)} .*is given 2 times, and only one can count"):
+            with pytest.raises(
+                click.UsageError, match=rf"{spelled(option)} .*is given 2 times, and only one can count"
+            ):
                 _parsed(command, words)
     # Two options with one value would overwrite each other as well.
     assert [name for name, times in Counter(one.name for one in command.params).items() if times > 1] == []
@@ -197,82 +199,14 @@ def test_a_link_to_nothing_is_called_so(
     assert "this is a link to nowhere.json, where nothing is" in shown.err + shown.out
 
 
-#: What other commands mean by the name is not meant here, so no variable sets it.
-MEANS_ANOTHER_THING = {(("report",), "--output"), (("report",), "--path"), (("convert",), "--path")}
-
-
-def test_an_option_that_a_variable_may_set_has_one_that_is_called_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    for words, command, option in _OPTIONS:
-        flag = _long(option).removeprefix("--").replace("-", "_").upper()
-        own = "_".join(["RECONCILER", *words, flag]).replace("-", "_").upper()
-        if _long(option).removeprefix("--") in TYPED_ONLY or (words, _long(option)) in MEANS_ANOTHER_THING:
-            assert variables(option) == ()
-            continue
-        assert variables(option)[0] == own
-        assert set(variables(option)) <= {own, f"RECONCILER_{flag}"}
-        for variable in variables(option):
-            with monkeypatch.context() as patched:
-                patched.setenv(variable, "1")
-                value, source = option.consume_value(click.Context(command, info_name="x"), {})
-            assert source is click.ParameterSource.ENVIRONMENT, variable
-            assert value in ("1", ["1"], True)
-
-
-@pytest.mark.parametrize("word", sorted(TYPED_ONLY))
-def test_no_variable_says_what_is_meant(word: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A variable left in a shell, of the command or of all, sets nothing that widens, deletes, confirms or selects."""
-    name = word.replace("-", "_").upper()
-    for words, command, option in _OPTIONS:
-        if _long(option) == f"--{word}":
-            with monkeypatch.context() as patched:
-                patched.setenv(f"RECONCILER_{name}", "1")
-                patched.setenv("_".join(["RECONCILER", *words, name]).replace("-", "_").upper(), "1")
-                _, source = option.consume_value(click.Context(command, info_name="x"), {})
-            assert source is not click.ParameterSource.ENVIRONMENT
-
-
-def test_a_variable_that_sets_an_option_is_told_and_one_that_does_not_too(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RECONCILER_CLUSTER", "snapshot:live.json")
-    monkeypatch.setenv("RECONCILER_COLOR", "never")
-    monkeypatch.setenv("RECONCILER_ALLOW_DELETES", "1")
-    monkeypatch.setenv("RECONCILER_PLAN_FAIL_ON", "new-access")
-    monkeypatch.setenv("RECONCILER_WRITE", "1")
-    assert run(["plan", "manifests"]) == Exit.OK
-    told = capsys.readouterr().err.splitlines()
-    assert "from the environment: RECONCILER_CLUSTER sets --cluster, RECONCILER_COLOR sets --color" in told
-    assert [line for line in told if "ignored" in line] == [
-        "warning: RECONCILER_ALLOW_DELETES is ignored: --allow-deletes counts on the command line only",
-        "warning: RECONCILER_PLAN_FAIL_ON is ignored: --fail-on counts on the command line only",
-    ], "the plan has no --write"
-    assert run(["plan", "manifests", "--cluster", "snapshot:live.json", "--color", "never"]) == Exit.OK
-    assert "from the environment" not in capsys.readouterr().err
-    assert run(["grant", "User:a", "READ", "topic/orders", "--path", "manifests"]) == Exit.OK
-    shown = capsys.readouterr()
-    assert "RECONCILER_WRITE is ignored" in shown.err
-    assert "prefix" not in shown.out
-
-
-def test_a_variable_of_several_commands_means_the_same_in_each() -> None:
-    meanings: dict[str, set[tuple[object, ...]]] = {}
-    for _, _, option in _OPTIONS:
-        if len(variables(option)) > 1:
-            words = () if _long(option) == "--output" else getattr(option.type, "choices", ())  # lists have more
-            kind = (option.metavar, option.is_flag, tuple(words))
-            meanings.setdefault(variables(option)[-1], set()).add(kind)
-    assert {name: kinds for name, kinds in meanings.items() if len(kinds) > 1} == {}
-    assert {"RECONCILER_CLUSTER", "RECONCILER_CONNECTIONS", "RECONCILER_OUTPUT", "RECONCILER_PATH"} <= meanings.keys()
-
-
 def test_a_short_option_is_the_same_in_every_command() -> None:
     shorts: dict[str, set[str]] = {}
-    for command in _COMMANDS.values():
+    for command in COMMANDS.values():
         for parameter in command.params:
             if isinstance(parameter, click.Option):
                 for name in parameter.opts:
                     if not name.startswith("--"):
-                        shorts.setdefault(name, set()).add(_long(parameter))
+                        shorts.setdefault(name, set()).add(spelled(parameter))
     assert shorts == {
         "-c": {"--cluster"},
         "-f": {"--path"},
@@ -281,14 +215,14 @@ def test_a_short_option_is_the_same_in_every_command() -> None:
         "-v": {"--verbose"},
         "-y": {"--yes"},
     }
-    for words, _, option in _OPTIONS:
-        if _long(option) in ("--cluster", "--path", "--output", "--yes"):
+    for words, _, option in OPTIONS:
+        if spelled(option) in ("--cluster", "--path", "--output", "--yes"):
             assert len(option.opts) == 2, words
 
 
 def test_every_command_that_reads_manifests_takes_path_as_an_option() -> None:
-    for words, command in _COMMANDS.items():
-        takes = {_long(option) for option in command.params if isinstance(option, click.Option)}
+    for words, command in COMMANDS.items():
+        takes = {spelled(option) for option in command.params if isinstance(option, click.Option)}
         arguments = {argument.name for argument in command.params if isinstance(argument, click.Argument)}
         reads = "path" in arguments or "--connections" in takes
         # A fleet is locked by its connections alone: an incident waits for no manifest.
@@ -298,13 +232,13 @@ def test_every_command_that_reads_manifests_takes_path_as_an_option() -> None:
 def test_path_as_a_word_and_as_an_option_are_one_in_every_command(tmp_path: Path) -> None:
     (plan := tmp_path / "p").touch()
     words_of = {"directory": [str(tmp_path)], "plan_file": [str(plan)]}
-    for words, command in _COMMANDS.items():
+    for words, command in COMMANDS.items():
         arguments = [one for one in command.params if isinstance(one, click.Argument)]
         # The word of apply is a plan or PATH, which only its callback tells.
         if "path" not in [one.name for one in arguments]:
             continue
         options = [one for one in command.params if isinstance(one, click.Option)]
-        before = [word for one in options if one.required for word in (_long(one), str(tmp_path))]
+        before = [word for one in options if one.required for word in (spelled(one), str(tmp_path))]
         before += [word for one in arguments for word in words_of.get(str(one.name), [])]
         given = [command.make_context("x", [*before, *more]).params for more in (["m"], ["-f", "m"], ["--path", "m"])]
         assert given[0] == given[1] == given[2], words
@@ -315,19 +249,10 @@ def test_path_as_a_word_and_as_an_option_are_one_in_every_command(tmp_path: Path
 
 def test_path_is_a_word_only_where_no_other_word_says_what_a_command_is_about() -> None:
     """Beside a principal, an operation or a resource it is ``--path``; beside a plan it may be a word."""
-    for words, command in _COMMANDS.items():
+    for words, command in COMMANDS.items():
         arguments = [str(one.metavar) for one in command.params if isinstance(one, click.Argument)]
         if "[PATH]" in arguments:
             assert arguments in (["[PATH]"], ["PLAN", "[PATH]"], ["[PLAN]", "[PATH]"], ["DIR", "[PATH]"]), words
-
-
-def test_help_says_which_variable_sets_an_option(capsys: pytest.CaptureFixture[str]) -> None:
-    for words, command in _COMMANDS.items():
-        own = [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
-        if words and own:
-            assert run([*words, "--help"]) == Exit.OK
-            settable = any(variables(one) for one in own)
-            assert ("Environment variables set options: RECONCILER_" in capsys.readouterr().out) is settable
 
 
 @pytest.fixture
@@ -338,29 +263,6 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "live.json").write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_an_option_comes_before_the_commands_variable_and_that_before_the_shared_one(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RECONCILER_PATH", "manifests")
-    monkeypatch.setenv("RECONCILER_CLUSTER", "snapshot:none.json")
-    monkeypatch.setenv("RECONCILER_PLAN_CLUSTER", "snapshot:live.json")
-    assert run(["plan"]) == Exit.OK
-    assert run(["diff", "-c", "snapshot:none.json"]) == Exit.ERROR
-    assert run(["status"]) == Exit.ERROR
-    assert run(["status", "-c", "snapshot:live.json", "-f", "manifests"]) == Exit.OK
-    capsys.readouterr()
-
-
-def test_a_word_for_path_comes_before_the_variable(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("RECONCILER_PATH", "nowhere")
-    for words in (["plan", "manifests"], ["drift", "manifests"], ["apply", "manifests", "--yes"]):
-        assert run([*words, "-c", "snapshot:live.json"]) == Exit.OK, capsys.readouterr().err
-    assert run(["apply", "manifests", "--path", "manifests", "-c", "snapshot:live.json", "--yes"]) == Exit.USAGE
-    capsys.readouterr()
 
 
 @pytest.mark.parametrize(
@@ -444,19 +346,6 @@ def test_in_ci_the_users_connections_file_does_not_count(
     assert "in CI the connection has to come from the operator" in capsys.readouterr().err
 
 
-def test_the_project_file_comes_after_options_and_variables(
-    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (place / "reconciler.yaml").write_text("path: manifests\noutput: json\n", encoding="utf-8")
-    assert run(["validate"]) == Exit.OK
-    assert capsys.readouterr().out.startswith("{")
-    monkeypatch.setenv("RECONCILER_OUTPUT", "text")
-    assert run(["validate"]) == Exit.OK
-    assert capsys.readouterr().out.startswith("cluster c")
-    assert run(["validate", "-o", "json"]) == Exit.OK
-    assert capsys.readouterr().out.startswith("{")
-
-
 def test_colour_is_for_those_who_want_it(
     place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -533,7 +422,7 @@ def test_every_table_has_columns_for_people() -> None:
     """No heading of a table is the path of a JSON field: each command is known here, with what makes its columns."""
     own = {("access",), ("drift",), ("quota",), ("who-can",)}
     found = {}
-    for words, _, option in _OPTIONS:
+    for words, _, option in OPTIONS:
         if option.name == "output" and isinstance(option.type, click.Choice) and "table" in option.type.choices:
             found[words] = inspect.getclosurevars(option.callback).nonlocals["columns"]  # type: ignore[arg-type]
     assert {words for words, columns in found.items() if columns is None} == own | {
@@ -643,15 +532,15 @@ def test_help_names_every_recipe(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_words_of_other_tools_name_the_command_to_look_at(capsys: pytest.CaptureFixture[str]) -> None:
     for word, command in ELSEWHERE.items():
-        assert (word,) not in _COMMANDS
-        assert (command,) in _COMMANDS
+        assert (word,) not in COMMANDS
+        assert (command,) in COMMANDS
         assert run([word]) == Exit.USAGE
         assert f"No such command '{word}'. See: reconciler {command} --help" in capsys.readouterr().err
 
 
 def test_options_of_other_tools_name_what_to_write(capsys: pytest.CaptureFixture[str]) -> None:
     """None is an option here, and what is named instead is one."""
-    ours = {name for command in _COMMANDS.values() for one in command.params for name in one.opts}
+    ours = {name for command in COMMANDS.values() for one in command.params for name in one.opts}
     for option, meant in OPTIONS_ELSEWHERE.items():
         assert option not in ours
         assert all(name in ours for name in re.findall(r"--[a-z-]+", meant)), meant
