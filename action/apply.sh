@@ -40,7 +40,7 @@ else
     --out "$plan" --output json >"$OUT/result.json" 2>"$OUT/messages.txt" || planned=$?
   cat "$OUT/messages.txt" >&2
 fi
-[[ -s "$OUT/result.json" ]] && output plan-id "$(field "$OUT/result.json" planId)"
+[[ -s "$OUT/result.json" ]] && output_field "$OUT/result.json" planId plan-id
 # 2, by --detailed-exitcode, says no more than that there is something to do; 5 with a plan, that guards left changes out.
 if [[ $planned != 0 && $planned != 2 && ! ($planned == 5 && -s "$plan") ]]; then
   output status "$planned"

@@ -29,9 +29,9 @@ reconciler() { command reconciler --mode "$MODE" "$@"; }
 
 : "${MANIFESTS:=.}" "${OUT:=reconciler-out}"
 action=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# Isolated, as every python here: else a json.py in the checkout would be run.
-places() { MANIFESTS=$MANIFESTS OUT=$OUT python3 -I "$action/places.py" "$1"; }
-places own || exit 64
+# Isolated, as every python here: else a json.py in the checkout would be run. The first word says that OUT may be emptied.
+mapfile -d '' -t found < <(MANIFESTS=$MANIFESTS OUT=$OUT python3 -I "$action/places.py")
+((${#found[@]})) || exit 64
 mkdir -p "$OUT"
 # What an earlier run has left there must not pass for what this one found.
 rm -f "$OUT"/{validate,lint,plan,result,failed}.json "$OUT"/{messages.txt,comment.md,summary.md,reconciler.sarif,junit.xml,report.html} \
@@ -44,9 +44,8 @@ refuse() {
 
 # Files of the checkout could look like a repository, whose settings name commands that git runs.
 own_git() { LC_ALL=C git -c safe.bareRepository=explicit -c core.fsmonitor=false -c core.hooksPath=/dev/null -C "$checkout" "$@"; }
-mapfile -d '' -t found < <(places all)
-((${#found[@]} == 2)) || exit 64
-checkout=${found[0]} prefix=${found[1]}
+((${#found[@]} == 3)) || exit 64
+checkout=${found[1]} prefix=${found[2]}
 
 reach=()
 if [[ -n "${CONNECTIONS:-}" ]]; then
@@ -85,6 +84,11 @@ field() {
 import json, sys
 value = json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], "")
 print(value if isinstance(value, str) else json.dumps(value))' "$1" "$2"
+}
+
+# A field of a result as an output of the step: FILE, FIELD and the output's name. Nobody's is not looked for.
+output_field() {
+  if [[ -n "${GITHUB_OUTPUT:-}" ]]; then output "$3" "$(field "$1" "$2")"; fi
 }
 
 # A command that ended without a result: reports that leave it out would look as if it had found nothing. FILE has what it

@@ -1,9 +1,10 @@
-"""Judges the paths that a pipeline's script is given: ``places.py own`` before OUT is emptied, then ``places.py all``.
+"""Judges the paths that a pipeline's script is given.
 
 Whoever proposes the checkout chooses what is in it: links, files and directories of any name. None of it may decide
-which directory of the base commit is read, which file of the operator's is meant, or where results go. ``all`` prints
-the top of the checkout and the place of MANIFESTS below it, each with a NUL. Ends with 64 and a message where a path is
-refused. Standard library only.
+which directory of the base commit is read, which file of the operator's is meant, or where results go. Prints ``own``
+once OUT is known to be the pipeline's own, which may be emptied then; and if all else is right, the top of the checkout
+and the place of MANIFESTS below it; each with a NUL. Ends with 64 and a message where a path is refused. Standard
+library only.
 """
 
 import os
@@ -210,13 +211,12 @@ def _git(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         raise RefusedError(f"git cannot be run: {error}") from error
 
 
-def main(which: str) -> None:
+def main() -> None:
     """Judges the paths of the environment."""
     given = {name: os.environ[name] for name in (*OWN, *APART) if os.environ.get(name)}
-    if which == "own":
-        for name in OWN.keys() & given.keys():
-            OWN[name](name, given[name])
-        return
+    for name in OWN.keys() & given.keys():
+        OWN[name](name, given[name])
+    sys.stdout.buffer.write(b"own\0")
     checkout = checkout_of(os.environ["MANIFESTS"])
     for name in APART:
         if name in given:
@@ -226,7 +226,7 @@ def main(which: str) -> None:
 
 if __name__ == "__main__":
     try:
-        main(*sys.argv[1:])
+        main()
     except RefusedError as error:
         sys.stderr.write(f"error: {error}\n")
         sys.exit(64)

@@ -14,7 +14,7 @@ results=("$OUT/validate.json")
 reconciler validate "$MANIFESTS" "${rails[@]}" "${compared[@]}" --output json >"$OUT/validate.json" || status=$?
 output valid "$([[ $status == 0 ]] && echo true || echo false)"
 # Which clusters are worth a job each; of manifests that cannot be read nobody knows.
-if [[ ($status == 0 || $status == 3) && -s "$OUT/validate.json" ]]; then output touched "$(field "$OUT/validate.json" touched)"; fi
+if [[ ($status == 0 || $status == 3) && -s "$OUT/validate.json" ]]; then output_field "$OUT/validate.json" touched touched; fi
 if [[ ! -s "$OUT/validate.json" ]]; then
   results=()
   failed validate "$status"
@@ -37,8 +37,8 @@ if [[ $status == 0 || $status == 3 ]]; then
     cat "$OUT/messages.txt" >&2
     if [[ -s "$OUT/result.json" ]]; then
       results+=("$OUT/result.json")
-      output plan-id "$(field "$OUT/result.json" planId)"
-      output change-id "$(field "$OUT/result.json" changeId)"
+      output_field "$OUT/result.json" planId plan-id
+      output_field "$OUT/result.json" changeId change-id
     fi
     judged "$planned" || failed plan "$planned" "$OUT/messages.txt"
     if [[ $planned == 5 && "${BEFORE_APPLY:-}" == true && -s "$OUT/plan.json" ]]; then planned=0; fi
