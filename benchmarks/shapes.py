@@ -265,6 +265,8 @@ def commands(words: list[str]) -> dict[str, list[str]]:
         "lint": ["lint", *words],
         "explain": ["explain", "User:s7", "READ", "topic/t7", *live],
         "who-can": ["who-can", "READ", "topic/t7", *live],
+        # Nobody states the default: each name may be everybody's.
+        "access": ["access", *live, "--output", "json"],
     }
 
 

@@ -4,7 +4,6 @@ import dataclasses
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.assertion import (
     Assertion,
     AssertionKind,
@@ -16,7 +15,7 @@ from reconciler.access.assertion import (
 )
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, host_matches, may_on_some_resource
 from reconciler.access.broker_defects import has_unparsable_principal
-from reconciler.access.comparison import AccessComparison
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.hosts import HostClass, host_classes
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, unnamed_principal

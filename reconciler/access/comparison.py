@@ -8,11 +8,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC, permitted_by_api
+from reconciler.access.authorizer import may_on_some_resource
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
 from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import ROW, Interpretation, Work
 from reconciler.access.names import (
+    ALL_NAMES,
     ASTERISK_NAMES,
     LITERAL,
     NO_EFFECT,
@@ -27,8 +28,46 @@ from reconciler.access.names import (
 )
 from reconciler.access.operations import EVERY, bits, supported
 from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions
-from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, ResourceType
+from reconciler.model.acl import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from reconciler.model.flavor import KafkaVersion
+
+# What the APIs permit: some accept a right on another resource in place of the one on the resource itself.
+
+CLUSTER_NAMES: Final = literal(CLUSTER_NAME)
+#: What CLUSTER grants on every topic; a DENY on a topic does not limit it.
+ON_EVERY_TOPIC: Final = bits([AclOperation.CREATE, AclOperation.DELETE])
+#: What WRITE on any topic grants on CLUSTER.
+IDEMPOTENT: Final = bits([AclOperation.IDEMPOTENT_WRITE])
+
+
+def permitted_by_api(
+    interpretation: Interpretation,
+    principal: str,
+    host: str,
+    resource_type: ResourceType,
+    key: NameSet,
+    on_cluster: str | None = None,
+) -> int:
+    """What the APIs permit on the names of ``key`` that are in no narrower set, as bits; ignores super users.
+
+    ``on_cluster`` is a host to ask for on CLUSTER, where topics are asked about for a host that stands for others.
+    """
+    found = interpretation.access(principal, host, resource_type, key)
+    # ControllerApis accepts CREATE on CLUSTER in place of CREATE on the topic, and DELETE alike.
+    if resource_type is ResourceType.TOPIC:
+        if not interpretation.may_have_access(principal, ResourceType.CLUSTER):
+            return found
+        asked = (principal, on_cluster or host, ResourceType.CLUSTER, CLUSTER_NAMES)
+        found |= interpretation.access(*asked) & ON_EVERY_TOPIC
+    # KafkaApis.handleInitProducerIdRequest accepts WRITE on any topic in place of IDEMPOTENT_WRITE (KIP-679).
+    elif (
+        resource_type is ResourceType.CLUSTER
+        and not found & IDEMPOTENT
+        and may_on_some_resource(interpretation, principal, host, AclOperation.WRITE, ResourceType.TOPIC)
+    ):
+        found |= IDEMPOTENT
+    return found
+
 
 # Zones on which a principal has the same access to every name from every host: most of those that many are asked for.
 #
@@ -304,15 +343,30 @@ class AccessComparison:
             return []
         classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
         found = self._spread(principal, resource_type, nodes, classes, unchanged=unchanged)
-        pieces = []
-        for (region, effect), where in found.items():
+        return list(self._with_hosts(found, classes, known=hosts is None))
+
+    def by_other_type(self, principal: str, resource_type: ResourceType) -> list[RegionEffect]:
+        """What rights on CLUSTER permit on every topic, or WRITE on any topic on CLUSTER; of the state after."""
+        of_topics = resource_type is ResourceType.TOPIC
+        region = Region(resource_type, ALL_NAMES if of_topics else CLUSTER_NAMES)
+        rights = ON_EVERY_TOPIC if of_topics else IDEMPOTENT
+        classes = self.hosts(principal, ResourceType.CLUSTER, CLUSTER_NAMES)
+        regions = RegionClasses[AccessEffect](lambda effect: bool(effect.gained))
+        for number, host in enumerate(classes):
+            held = permitted_by_api(self.after, principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
+            regions.add([(region, AccessEffect(held & rights, 0))], number)
+        return list(self._with_hosts(regions, classes, known=True))
+
+    def _with_hosts(
+        self, regions: RegionClasses[AccessEffect], classes: Sequence[HostClass], *, known: bool
+    ) -> Iterator[RegionEffect]:
+        for (region, effect), where in regions.items():
             self.work.spend(ROW + len(region.cuts))
             # A region that the cuts use up holds no name, so nothing changes on it.
             # A single name is one that a resource can have: nodes hold no others.
             name = region.names.text if region.names.literal else self._shortest(region)
-            if name is not None and (alike := self._alike(where, classes, known=hosts is None)) is not None:
-                pieces.append(RegionEffect(alike, region, effect, where.example(classes), name))
-        return pieces
+            if name is not None and (alike := self._alike(where, classes, known=known)) is not None:
+                yield RegionEffect(alike, region, effect, where.example(classes), name)
 
     def pieces_of_zones(
         self, principal: str, resource_type: ResourceType, zones: Sequence[tuple[NameSet, bool]]

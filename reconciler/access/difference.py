@@ -9,9 +9,8 @@ from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
-from reconciler.access.api_rights import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOPIC, permitted_by_api
 from reconciler.access.authorizer import PROBE, Authorizer, may_on_some_resource
-from reconciler.access.comparison import AccessComparison
+from reconciler.access.comparison import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOPIC, AccessComparison, permitted_by_api
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import BindingGroup, changed_keys
 from reconciler.access.interpretation import ROW, Interpretation, Interpretations, Work, unnamed_principal

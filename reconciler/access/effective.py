@@ -6,9 +6,8 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import Final, NamedTuple, TypeAlias
 
-from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import AccessComparison
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, unnamed_principal
@@ -30,6 +29,7 @@ from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
     AclOperation,
+    AclPermissionType,
     ResourcePattern,
     ResourceType,
 )
@@ -203,6 +203,11 @@ def _readings(authorizer: Authorizer, ask: Callable[[Interpretation], Iterator[A
 
 #: Operations on CLUSTER that decide about every topic.
 _OF_CLUSTER: Final = (AclOperation.ALL, AclOperation.CREATE, AclOperation.DELETE)
+#: Operations that decide about resources of a type, by ACLs on another type.
+_OTHER_TYPE: Final = {
+    ResourceType.TOPIC: (ResourceType.CLUSTER, _OF_CLUSTER),
+    ResourceType.CLUSTER: (ResourceType.TOPIC, (AclOperation.ALL, AclOperation.WRITE)),
+}
 _EVERYWHERE: Final = Hosts(any_host=True)
 _Base: TypeAlias = "_OpenNames | None"
 
@@ -389,7 +394,7 @@ class _OpenNames(NamedTuple):
             yield self.outer._replace(region=region, name=name)
 
 
-# Everything that anybody may do, each request in one row.
+# What all principals may do: their own ACLs decide on the names that these are about, and elsewhere all are alike.
 
 
 def own_names(authorizer: Authorizer, principal: str, kind: ResourceType) -> list[NameSet]:
@@ -418,15 +423,90 @@ def _every_access_in(authorizer: Authorizer, interpretation: Interpretation) -> 
     indexes = _indexes(authorizer)
     unnamed = unnamed_principal(indexes, authorizer.super_users)
     comparison = AccessComparison(None, interpretation, unnamed)
-    for kind in _TYPES:
-        zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
-        yield from (_access(None, piece) for piece in comparison.pieces(unnamed, kind, zone))
+    yield from _everybody_else_in(comparison)
     named = {principal for index in indexes for _, principal in index.group_keys()}
     for principal in sorted(named - authorizer.super_users - {WILDCARD_PRINCIPAL}):
         for kind in _TYPES:
-            zones = [(zone, False) for zone in own_names(authorizer, principal, kind)]
-            pieces = comparison.pieces_of_zones(principal, kind, zones) if zones else ()
-            yield from (_access(principal, piece) for piece in pieces)
+            yield from _own_in(comparison, principal, kind, own_names(authorizer, principal, kind))
+
+
+def _everybody_else_in(comparison: AccessComparison) -> Iterator[Access]:
+    for kind in _TYPES:
+        zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
+        yield from (_access(None, piece) for piece in comparison.pieces(comparison.unnamed, kind, zone))
+
+
+def _own_in(
+    comparison: AccessComparison, principal: str, kind: ResourceType, zones: Sequence[NameSet]
+) -> Iterator[Access]:
+    pieces = comparison.pieces_of_zones(principal, kind, [(zone, False) for zone in zones]) if zones else ()
+    return (_access(principal, piece) for piece in pieces)
+
+
+class OwnAccess:
+    """What principals may do on the names that their own ACLs are about; the rest is everybody else's.
+
+    A list of what each principal may do everywhere repeats what all have in common for each of them: where the default
+    is not known, every name that any ACL covers. A principal may do what its ``rows`` permit on any name, and outside
+    of its ``names`` what ``everybody_else`` may.
+    """
+
+    __slots__ = ("_authorizer", "_comparisons", "_indexes", "_to_lose")
+
+    def __init__(self, authorizer: Authorizer, compared: Iterable[Authorizer] = ()) -> None:
+        """``compared`` are other states that the answers are compared with: names of own ACLs in any are own in all."""
+        self._authorizer = authorizer
+        worlds = {id(world): world for state in (authorizer, *compared) for world in state.interpretations.both}
+        self._indexes = list({id(world.index): world.index for world in worlds.values()}.values())
+        unnamed = unnamed_principal(self._indexes, authorizer.super_users)
+        #: By the identity of an interpretation.
+        self._comparisons = {number: AccessComparison(None, world, unnamed) for number, world in worlds.items()}
+        #: The types on which everybody else may do something by an ACL on another type.
+        self._to_lose = {
+            kind
+            for kind in _OTHER_TYPE
+            if any(comparison.by_other_type(unnamed, kind) for comparison in self._comparisons.values())
+        }
+
+    def everybody_else(self) -> list[Access]:
+        """What a principal may do that no ACL names; sorted."""
+        return _readings(self._authorizer, lambda world: _everybody_else_in(self._comparisons[id(world)]))
+
+    def names(self, principal: str) -> list[Region]:
+        """Where its own ACLs decide what a principal may do, and nothing of everybody else counts; sorted."""
+        return [Region(kind, zone) for kind in _TYPES for zone in self._zones(principal, kind) if has_names(kind, zone)]
+
+    def rows(self, principal: str) -> list[Access]:
+        """What it may do there, and elsewhere by an own ACL on another type of resource; sorted."""
+        return _readings(self._authorizer, partial(self._rows_in, principal))
+
+    def _rows_in(self, principal: str, interpretation: Interpretation) -> Iterator[Access]:
+        comparison = self._comparisons[id(interpretation)]
+        for kind in _TYPES:
+            zones = self._zones(principal, kind)
+            yield from _own_in(comparison, principal, kind, zones)
+            other = self._of_other_type(principal, kind)
+            if zones not in ([ALL_NAMES], [CLUSTER_NAMES]) and any(map(_allows, other)):
+                yield from (_access(principal, piece) for piece in comparison.by_other_type(principal, kind))
+
+    def _zones(self, principal: str, kind: ResourceType) -> list[NameSet]:
+        # An ALLOW of its own on the other type adds to what everybody may do, in a row. A DENY takes from it.
+        if kind in self._to_lose and not all(map(_allows, self._of_other_type(principal, kind))):
+            return [CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES]
+        groups = (index.group(kind, principal) for index in self._indexes)
+        return outermost(key for group in groups if group is not None for key in group.ordered)
+
+    def _of_other_type(self, principal: str, kind: ResourceType) -> list[AclBinding]:
+        """Its ACLs that decide about resources of another type as well: on CLUSTER about topics, and the other way."""
+        of = _OTHER_TYPE.get(kind)
+        if of is None:
+            return []
+        bindings = (item for index in self._indexes for item in index.bindings(of[0], principal))
+        return [item for item in bindings if item.entry.operation in of[1]]
+
+
+def _allows(binding: AclBinding) -> bool:
+    return binding.entry.permission_type is AclPermissionType.ALLOW
 
 
 def _indexes(authorizer: Authorizer) -> list[Index]:

@@ -8,8 +8,8 @@ from bisect import insort
 from collections.abc import Collection, Iterable, Iterator
 from typing import Final, NamedTuple
 
-from reconciler.access.api_rights import ON_EVERY_TOPIC
 from reconciler.access.authorizer import AccessRequest
+from reconciler.access.comparison import ON_EVERY_TOPIC
 from reconciler.access.names import (
     ALL_NAMES,
     NameSet,

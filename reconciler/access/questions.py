@@ -8,11 +8,10 @@ from enum import StrEnum
 from itertools import chain
 from typing import Final, TypeAlias
 
-from reconciler.access.api_rights import ON_EVERY_TOPIC
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, PrincipalSelection
 from reconciler.access.assertions import Checker, may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, covers_operation, host_matches
-from reconciler.access.comparison import AccessComparison
+from reconciler.access.comparison import ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
 from reconciler.access.names import Region, matches, names_of, shortest_name
 from reconciler.access.operations import supported

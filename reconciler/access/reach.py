@@ -28,9 +28,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from reconciler.access.api_rights import CLUSTER_NAMES, ON_EVERY_TOPIC
 from reconciler.access.authorizer import AccessRequest, Authorizer
-from reconciler.access.comparison import AccessComparison
+from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.hosts import address_range, is_dead
 from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import (

@@ -33,11 +33,8 @@ from reconciler.show.access import (
     holders_lines,
     holders_table,
     holdings,
-    matrix_document,
-    matrix_lines,
-    matrix_of,
-    matrix_table,
 )
+from reconciler.show.access_matrix import matrix_document, matrix_lines, matrix_of, matrix_table
 from reconciler.show.questions import (
     Answered,
     ask,
@@ -185,9 +182,10 @@ def access_command(
     connection: ConnectionOptions,
     output: str,
 ) -> int:
-    """List everything that each PRINCIPAL may do; without one, every known principal and everybody else.
+    """List everything that each PRINCIPAL may do; without one, for every known principal and everybody else.
 
-    Access through User:* and the default is included. Without --cluster, the answer is about what is declared.
+    What everybody else may do is then listed once, and of a principal what it may do where its own ACLs decide. Access
+    through User:* and the default is included. Without --cluster, the answer is about what is declared.
     """
     who = tuple(asked_principal(principal) for principal in principals)
     if "User:*" in who:
@@ -203,7 +201,7 @@ def access_command(
         else:
             out(matrix_lines(tables, style), whole=True)
         return Exit.OK
-    held = [with_condition(view, lambda one: holdings(one, who, kind)) for view in found]
+    held = [with_condition(view, lambda one: holdings(one, who, kind, found)) for view in found]
     if output == "json":
         out_json(OutputKind.ACCESS, access_table(held) if settings.table else access_documents(held))
     else:

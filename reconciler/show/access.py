@@ -1,22 +1,18 @@
 """What principals may do, and who may do something: rows of operations, names and hosts; before and after a plan."""
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from textwrap import wrap
 from typing import Any, Final, NamedTuple, TypeVar
 
 from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
-from reconciler.access.effective import Access, Holders, access_of
-from reconciler.access.hosts import ANY_HOST, Hosts
+from reconciler.access.effective import Access, Holders, OwnAccess, access_of
+from reconciler.access.hosts import ANY_HOST
 from reconciler.access.interpretation import unnamed_principal
-from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, literal, names_of, shortest_name
-from reconciler.access.operations import IMPLICATIONS
+from reconciler.access.names import NameSet, Region, inside
 from reconciler.access.questions import instead
 from reconciler.codec.values import PATTERN
 from reconciler.dataclass import dataclass
 from reconciler.manifest.write.text import scalar
 from reconciler.model.acl import (
-    CLUSTER_NAME,
-    SUPPORTED_OPERATIONS,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -26,7 +22,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.characters import Style, as_name, counted, plain, safe
 from reconciler.model.desired import Declaration, Origin
-from reconciler.model.scope import RESOURCE_FIELDS, is_reserved
+from reconciler.model.scope import RESOURCE_FIELDS
 from reconciler.results.access import AccessView, times
 from reconciler.results.words import access_document, names_words, note_document, note_words, pattern_words
 from reconciler.show.fleet_report import columns_of
@@ -35,45 +31,91 @@ _EVERYBODY: Final = "everybody else"
 _SUPER_USER: Final = "super user"
 _EVERYTHING: Final = "everything"
 _NOTHING: Final = "nothing"
+_LIKE_EVERYBODY: Final = f"what {_EVERYBODY}"
+_ELSEWHERE: Final = "on names that no ACL of its own covers"
 _COLUMNS: Final = ("PRINCIPAL", "ON", "BY", "DECLARED")
+#: An example of any address, kept for documentation (RFC 5737).
+_ANY_ADDRESS: Final = "192.0.2.0"
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """Everything that one principal may do; ``principal=None`` is everybody whom no ACL names."""
+    """What one principal may do; ``principal=None`` is everybody whom no ACL names.
+
+    With ``own`` it may do on all other names what everybody else may, which ``rows`` leave out; without, they are all.
+    """
 
     principal: str | None
     rows: tuple[Access, ...]
     super_user: bool = False
+    own: tuple[Region, ...] | None = None
 
     @property
     def name(self) -> str:
         """How it is called in a report."""
         return self.principal or _EVERYBODY
 
+    @property
+    def all_rows(self) -> Iterator[Access]:
+        """Its rows, and one without operations for its own names on which it may do nothing, whoever else may."""
+        yield from self.rows
+        held: dict[ResourceType, list[NameSet]] = {}
+        for row in self.rows:
+            held.setdefault(row.region.resource_type, []).append(row.region.names)
+        ordered = {kind: sorted(names) for kind, names in held.items()}
+        for region in self.own or ():
+            name = region.witness()
+            if name is not None and not inside(ordered.get(region.resource_type, []), region.names):
+                yield Access(self.principal, ANY_HOST, region, frozenset(), _ANY_ADDRESS, name)
 
-def holdings(view: AccessView, principals: Sequence[str] = (), kind: ResourceType | None = None) -> tuple[Holding, ...]:
-    """What each principal may do; without any, everybody else and every principal that is known."""
-    if principals:
-        return tuple(_holding(view, principal, kind) for principal in principals)
-    return tuple(_holding(view, principal, kind) for principal in (None, *known_principals(view)))
+
+def holdings(
+    view: AccessView,
+    principals: Sequence[str] = (),
+    kind: ResourceType | None = None,
+    compared: Sequence[AccessView] = (),
+) -> tuple[Holding, ...]:
+    """All that each principal may do; without any, as :func:`own_holdings` of every known principal.
+
+    ``compared`` are all states that are asked: whoever is known in one is known in each.
+    """
+    if not principals:
+        everybody = {principal for state in (view, *compared) for principal in known_principals(state)}
+        return own_holdings(view, sorted(everybody), kind, compared)
+    return tuple(
+        Holding(who, (), super_user=True)
+        if who in view.authorizer.super_users
+        else Holding(who, _of_type(access_of(view.authorizer, who), kind))
+        for who in principals
+    )
 
 
-def known_principals(view: AccessView) -> list[str]:
-    """The principals that ACLs name, and super users; sorted."""
+def own_holdings(
+    view: AccessView, principals: Sequence[str], kind: ResourceType | None, compared: Sequence[AccessView] = ()
+) -> tuple[Holding, ...]:
+    """What everybody else may do, and then what each principal may by ACLs of its own."""
+    own = OwnAccess(view.authorizer, (other.authorizer for other in compared))
+    everybody = Holding(None, _of_type(own.everybody_else(), kind))
+    held = [everybody]
+    for who in principals:
+        if who in view.authorizer.super_users:
+            held.append(Holding(who, (), super_user=True))
+            continue
+        names = tuple(region for region in own.names(who) if kind in (None, region.resource_type))
+        # Where everybody else may do nothing, there is nothing else.
+        held.append(Holding(who, _of_type(own.rows(who), kind), own=names if everybody.rows else None))
+    return tuple(held)
+
+
+def known_principals(view: AccessView) -> set[str]:
+    """Those that ACLs name, and super users."""
     named = {binding.entry.principal for binding in view.authorizer.bindings}
-    return sorted((named | view.authorizer.super_users) - {WILDCARD_PRINCIPAL})
+    return (named | view.authorizer.super_users) - {WILDCARD_PRINCIPAL}
 
 
-def _holding(view: AccessView, principal: str | None, kind: ResourceType | None) -> Holding:
-    authorizer = view.authorizer
-    if principal in authorizer.super_users:
-        return Holding(principal, (), super_user=True)
-    worlds = [world.index for world in authorizer.interpretations.both]
-    asked = principal or unnamed_principal(worlds, authorizer.super_users)
-    rows = access_of(authorizer, asked)
-    return Holding(principal, tuple(row for row in rows if kind is None or row.region.resource_type is kind))
+def _of_type(rows: Iterable[Access], kind: ResourceType | None) -> tuple[Access, ...]:
+    return tuple(row for row in rows if kind in (None, row.region.resource_type))
 
 
 def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style: Style = plain) -> Iterator[str]:
@@ -115,12 +157,17 @@ def _section(before: Holding, after: Holding, style: Style, *, several: bool) ->
     if after.super_user:
         yield f"    can do anything: it is a {_SUPER_USER}"
         return
-    if not before.rows and not after.rows:
+    old, new = list(_held_lines(before)), list(_held_lines(after))
+    if not old and not new:
         yield "    can do nothing"
         return
-    yield from _compared(
-        [row_words(row) for row in before.rows], [row_words(row) for row in after.rows], style, several=several
-    )
+    yield from _compared(old, new, style, several=several)
+
+
+def _held_lines(held: Holding) -> Iterator[str]:
+    yield from map(row_words, held.all_rows)
+    if held.own is not None:
+        yield f"{_LIKE_EVERYBODY} can do {_ELSEWHERE}"
 
 
 def _compared(before: Sequence[str], after: Sequence[str], style: Style, *, several: bool) -> Iterator[str]:
@@ -142,11 +189,15 @@ def _signed(before: Iterable[_T], after: Iterable[_T], *, several: bool) -> Iter
 
 def row_words(row: Access, *, who: bool = False) -> str:
     """``READ on topics starting with `pii.` from 10.0.0.1``; with ``who`` the principal instead of the operations."""
-    operations = ", ".join(operation.name for operation in sorted(row.operations))
+    operations = _operations(row)
     hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
     doubt = "" if row.certain else "  (perhaps: depends on what is unknown about the cluster)"
     subject = f"{row.principal or _EVERYBODY}: " if who else f"{operations} on "
     return safe(f"{subject}{row.region.describe()}{hosts}{doubt}")
+
+
+def _operations(row: Access) -> str:
+    return ", ".join(operation.name for operation in sorted(row.operations)) or _NOTHING
 
 
 def holders_lines(
@@ -315,18 +366,22 @@ def access_table(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dic
     for (view, held), when in zip(found, times(found), strict=True):
         for one in held:
             start = [view.cluster, when.strip(" :"), one.name]
-            if one.super_user or not one.rows:
+            if one.super_user or (not one.rows and one.own is None):
                 all_of_it = (_EVERYTHING, _EVERYTHING) if one.super_user else (_NOTHING, "")
                 rows.append([*start, *all_of_it, "", view.condition])
-            for row in one.rows:
-                operations = ", ".join(operation.name for operation in sorted(row.operations))
+            for row in one.all_rows:
                 perhaps = "" if row.certain else "perhaps "
-                rows.append([*start, perhaps + operations, row.region.describe(), str(row.hosts), view.condition])
+                rows.append([*start, perhaps + _operations(row), row.region.describe(), str(row.hosts), view.condition])
+            if one.own is not None:
+                rows.append([*start, f"{_LIKE_EVERYBODY} can do", _ELSEWHERE, "", view.condition])
     return {"columns": ["CLUSTER", "STATE", "PRINCIPAL", "OPERATION", "RESOURCE", "HOST", "CONDITION"], "rows": rows}
 
 
 def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
-    """For programs: one entry a state; ``principal`` null is everybody else."""
+    """For programs: one entry a state; ``principal`` null is everybody else.
+
+    With ``likeEverybodyElse`` a principal may do, on names that no ACL of its own covers, what everybody else may.
+    """
     return {
         "states": [
             {
@@ -335,7 +390,8 @@ def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) ->
                     {
                         "principal": holding.principal,
                         "superUser": holding.super_user,
-                        "access": [access_document(row) for row in holding.rows],
+                        "access": [access_document(row) for row in holding.all_rows],
+                        "likeEverybodyElse": holding.own is not None,
                         **view.beside_document(holding.principal),
                     }
                     for holding in held
@@ -385,202 +441,3 @@ def _rule(request: AccessRequest) -> Iterator[str]:
     on = "cluster: true" if kind is ResourceType.CLUSTER else f"{fields[kind]}: [{scalar(name, flow=True)}]"
     yield safe(f"principal: {scalar(request.principal)}")
     yield safe(f"rules: [{{allow: {request.operation.name}, {on}}}]")
-
-
-# Access as a table: resources down, principals across, a letter for each operation.
-#
-# Besides the names that exist or that ACLs spell out there is one row for each prefix, and one for everything else: a
-# name nobody mentions yet stands for all such names, and the table is exact for them.
-
-_O = AclOperation
-#: The first letter, or the first letters of both words; lower case: from some hosts only.
-LETTERS: Final = {
-    _O.READ: "R",
-    _O.WRITE: "W",
-    _O.CREATE: "C",
-    _O.DELETE: "D",
-    _O.ALTER: "A",
-    _O.ALTER_CONFIGS: "Ac",
-    _O.DESCRIBE: "Ds",
-    _O.DESCRIBE_CONFIGS: "Dc",
-    _O.CLUSTER_ACTION: "Ca",
-    _O.IDEMPOTENT_WRITE: "Iw",
-    _O.CREATE_TOKENS: "Ct",
-    _O.DESCRIBE_TOKENS: "Dt",
-    _O.TWO_PHASE_COMMIT: "Tc",
-}
-#: What a cell says of somebody who may do everything.
-ALL: Final = "all"
-#: A terminal of the usual width.
-_WIDTH: Final = 80
-
-
-@dataclass(frozen=True, slots=True)
-class AccessCell:
-    """What one principal may do on one name."""
-
-    everywhere: frozenset[AclOperation] = frozenset()
-    from_some_hosts: frozenset[AclOperation] = frozenset()
-    certain: bool = True
-
-    whole: bool = False
-
-    @property
-    def letters(self) -> str:
-        """``RWds``; ``?`` at the end where what is unknown about the cluster could change it, ``·`` for nothing.
-
-        What another operation implies is left out: everybody who may READ may DESCRIBE.
-        """
-        implied = {IMPLICATIONS[operation] for operation in self.everywhere if operation in IMPLICATIONS}
-        found = "".join(
-            letter if operation in self.everywhere - implied else letter.lower()
-            for operation, letter in LETTERS.items()
-            if operation in (self.everywhere - implied) | self.from_some_hosts
-        )
-        found = ALL if self.whole else found
-        return f"{found}?" if not self.certain else found or "·"
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """Rows by label, each with the name that it was decided on, and a cell for each principal."""
-
-    kind: ResourceType
-    principals: tuple[str, ...]
-    rows: tuple[tuple[str, str, tuple[AccessCell, ...]], ...]
-
-
-def matrix_of(view: AccessView, kind: ResourceType, principals: Sequence[str] = ()) -> Matrix:
-    """The table of one state; without principals, everybody else and all that are known."""
-    held = holdings(view, principals, kind)
-    rows = tuple((label, name, tuple(_cell(one, kind, name) for one in held)) for label, name in _resources(view, kind))
-    return Matrix(kind, tuple(one.name for one in held), rows)
-
-
-def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]]:
-    """Labels and names: what exists or is spelled out, then new names under each prefix, then any other."""
-    if kind is ResourceType.CLUSTER:
-        yield "the cluster", CLUSTER_NAME
-        return
-    keys = {names_of(b.pattern) for b in view.authorizer.bindings if b.pattern.resource_type is kind}
-    if ALL_NAMES in keys:  # LITERAL * leaves out names such as *x
-        keys = keys - {ALL_NAMES} | {ASTERISK_NAMES}
-    existing = view.topics or () if kind is ResourceType.TOPIC else ()
-    names = {key.text for key in keys if key.literal} | {name for name in existing if not is_reserved(name)}
-    yield from ((name, name) for name in sorted(names))
-    literals = {literal(name) for name in names}
-    for key in sorted(keys - literals):
-        if not key.literal:
-            fresh = _fresh(kind, key, keys | literals)
-            if fresh is not None:
-                # Beside the names that go on after an asterisk, the prefix * holds the one name *.
-                yield fresh if fresh == ASTERISK_NAMES.text and ASTERISK_NAMES in keys else f"{key.text}…", fresh
-    fresh = _fresh(kind, ALL_NAMES, keys | literals)
-    if fresh is not None:
-        yield f"any other {kind.noun}", fresh
-
-
-def _fresh(kind: ResourceType, key: NameSet, keys: set[NameSet]) -> str | None:
-    return shortest_name(kind, key, [other for other in sorted(keys) if other != key and key.contains(other)])
-
-
-def _cell(holding: Holding, kind: ResourceType, name: str) -> AccessCell:
-    if holding.super_user:
-        return AccessCell(SUPPORTED_OPERATIONS[kind], whole=True)
-    rows = [row for row in holding.rows if row.region.contains(name)]
-    hosts: dict[AclOperation, list[Hosts]] = {}
-    for row in rows:
-        for operation in row.operations if row.certain else ():
-            hosts.setdefault(operation, []).append(row.hosts)
-    everywhere = frozenset(operation for operation, parts in hosts.items() if _together_any(parts))
-    certain, whole = all(row.certain for row in rows), everywhere >= SUPPORTED_OPERATIONS[kind]
-    return AccessCell(everywhere, frozenset(hosts) - everywhere, certain, whole)
-
-
-def _together_any(parts: Sequence[Hosts]) -> bool:
-    """Whether the sets of hosts are every host together: one row may leave out an address that another one has."""
-    listed = {label for part in parts for label in part.listed}
-    return any(part.any_host and listed.issuperset(part.but) for part in parts)
-
-
-def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = plain) -> Iterator[str]:
-    """The meaning of the letters, then each state's table, with as many principals across as fit."""
-    used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
-    keys = [f"{letter}={op.name}" for op, letter in LETTERS.items() if op in used]
-    yield from wrap("  ".join(keys) or "nobody may do anything", _WIDTH, break_on_hyphens=False)
-    yield style("dim", "READ, WRITE, DELETE and ALTER include DESCRIBE. Lower case: from some hosts only.")
-    yield style("dim", "?: depends on what is unknown about the cluster.")
-    for view, matrix in tables:
-        yield style("dim", safe(view.words))
-        yield from _table(matrix, style)
-
-
-def _table(matrix: Matrix, style: Style) -> Iterator[str]:
-    label_width = max((len(safe(label)) for label, _, _ in matrix.rows), default=0)
-    widths = [
-        max([len(str(number)), *(len(cells[number - 1].letters) for _, _, cells in matrix.rows)])
-        for number in range(1, len(matrix.principals) + 1)
-    ]
-    for block in _blocks(widths, max(20, _WIDTH - label_width)):
-        yield ""
-        yield from (f"  {number + 1:>3} {safe(matrix.principals[number])}" for number in block)
-        heads = "  ".join(f"{number + 1:<{widths[number]}}" for number in block)
-        yield style("title", f"{'':<{label_width}}  {heads}".rstrip())
-        for label, _, cells in matrix.rows:
-            values = "  ".join(f"{cells[number].letters:<{widths[number]}}" for number in block)
-            yield f"{safe(label):<{label_width}}  {values}".rstrip()
-
-
-def _blocks(widths: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Columns that fit beside one another."""
-    block: list[int] = []
-    for number, width in enumerate(widths):
-        if block and sum(widths[other] + 2 for other in block) + width > room:
-            yield block
-            block = []
-        block.append(number)
-    if block:
-        yield block
-
-
-def _operations(cell: AccessCell) -> frozenset[AclOperation]:
-    return cell.everywhere | cell.from_some_hosts
-
-
-def matrix_table(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, Any]:
-    """Columns for people: resources down, principals across; of one state, or of the last."""
-    view, matrix = tables[-1]
-    rows = [[label, *map(_cell_words, cells), view.condition] for label, _, cells in matrix.rows]
-    return {"columns": ["RESOURCE", *matrix.principals, "CONDITION"], "rows": rows}
-
-
-def _cell_words(cell: AccessCell) -> str:
-    everywhere = [operation.name for operation in sorted(cell.everywhere)]
-    some = [f"{operation.name} from some hosts" for operation in sorted(cell.from_some_hosts)]
-    return ", ".join([*everywhere, *some]) + ("" if cell.certain else " (perhaps)")
-
-
-def matrix_document(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, Any]:
-    """For programs: cells in the order of ``principals``."""
-    return {
-        "states": [
-            {
-                **view.document(),
-                "resourceType": matrix.kind.name,
-                "principals": list(matrix.principals),
-                "rows": [
-                    {"label": label, "decidedOn": name, "cells": [_cell_document(cell) for cell in cells]}
-                    for label, name, cells in matrix.rows
-                ],
-            }
-            for view, matrix in tables
-        ]
-    }
-
-
-def _cell_document(cell: AccessCell) -> dict[str, Any]:
-    return {
-        "operations": sorted(operation.name for operation in cell.everywhere),
-        "fromSomeHosts": sorted(operation.name for operation in cell.from_some_hosts),
-        "certain": cell.certain,
-    }

@@ -1,5 +1,6 @@
 """can-i, who-can, explain and access, by the command line: of what is declared, of a snapshot, around a plan, live."""
 
+import csv
 import json
 import re
 import shlex
@@ -7,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.access.authorizer import Authorizer
 from reconciler.cli.console import Exit
 from reconciler.cli.questions import ResourceArgument
 from reconciler.model.acl import OpaqueBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.parts.local.sandbox.state import Sandbox
+from reconciler.results.access import AccessView, Basis
+from reconciler.show.access import access_lines, holdings
 from tests.integration.asked import Place, place
 from tests.integration.main_job import job
+from tests.worlds import bindings
 
 
 @pytest.fixture
@@ -245,6 +250,81 @@ def test_access_lists_everybody_and_everybody_else(here: Place) -> None:
     assert "User:pay\n    READ, WRITE, DESCRIBE on topic `pay.orders`" in out
     assert "READ, DESCRIBE on group `pay`" in out
     assert "group" not in here.ask("access", "User:pay", "--type", "topic").out
+
+
+def test_what_everybody_may_do_is_listed_once(here: Place) -> None:
+    here.live(
+        "TOPIC:P:pay. User:a@* ALLOW READ",
+        "TOPIC:L:news User:*@* ALLOW READ",
+        "TOPIC:L:news User:b@* DENY ALL",
+        "CLUSTER:L:kafka-cluster User:c@* ALLOW CREATE",
+        "TOPIC:L:own User:c@* ALLOW WRITE",
+    )
+    # A snapshot alone does not say whether everyone is allowed on resources without ACLs.
+    snapshot = f"snapshot:{here.directory.parent / 'live.json'}"
+    out = here.bare("access", "--cluster", snapshot, "--type", "topic").out
+    sections = {part.splitlines()[0]: part.splitlines()[1:] for part in out.split("\n\n")}
+    assert sections["User:a"] == ["    READ, DESCRIBE on topics starting with `pay.`", ELSEWHERE]
+    assert sections["User:b"] == ["    nothing on topic `news`", ELSEWHERE]
+    assert sections["User:c"][:2] == ["    CREATE on all topics", "    WRITE, CREATE, DESCRIBE on topic `own`"]
+    assert "    READ, DESCRIBE on topic `news`" in sections["everybody else"]
+    assert any("on all topics except" in line and "perhaps" in line for line in sections["everybody else"])
+    principals = json.loads(here.bare("access", "--cluster", snapshot, "-o", "json").out)["states"][0]["principals"]
+    alike = {one["principal"]: one["likeEverybodyElse"] for one in principals}
+    assert alike == {None: False, "User:a": True, "User:b": True, "User:c": True}
+    denied = [(row["names"], row["certain"]) for row in principals[2]["access"] if not row["operations"]]
+    assert denied == [("topic `news`", True)]
+    table = here.bare("access", "--cluster", snapshot, "--type", "topic", "-o", "table").out.splitlines()
+    assert any(re.fullmatch(r"User:b +nothing +topic `news` +any host", row) for row in table)
+    assert sum("what everybody else can do" in row for row in table) == 3
+    rows = list(csv.DictReader(here.bare("access", "--cluster", snapshot, "-o", "csv").out.splitlines()))
+    assert {row["likeEverybodyElse"] for row in rows if row["principal"].startswith("User:")} == {"true"}
+    # Asked about alone, it has all of it.
+    alone = here.bare("access", "User:b", "--cluster", snapshot, "--type", "topic").out
+    assert "on all topics except" in alone
+    assert "news" in alone
+    assert "everybody" not in alone
+
+
+def compared(before: list[str], after: list[str], default_allow: bool | None) -> list[str]:
+    """The lines of the section of User:a, before and after a change."""
+    authorizers = (Authorizer(bindings(*acls), (), default_allow, (4, 4)) for acls in (before, after))
+    views = [
+        AccessView("prod", basis, one) for basis, one in zip((Basis.LIVE, Basis.PLANNED), authorizers, strict=True)
+    ]
+    lines = list(access_lines([(view, holdings(view, (), ResourceType.TOPIC, views)) for view in views]))
+    start = lines.index("User:a")
+    return lines[start + 1 : lines.index("", start)]
+
+
+OF_ALL = ["TOPIC:L:x User:*@* ALLOW READ", "CLUSTER:L:kafka-cluster User:ops@* ALLOW ALTER"]
+ELSEWHERE = "    what everybody else can do on names that no ACL of its own covers"
+
+
+@pytest.mark.parametrize("default_allow", [False, True, None])
+@pytest.mark.parametrize(
+    ("before", "after", "lines"),
+    [
+        # An ACL of its own goes, and what it grants stays.
+        (["TOPIC:L:x User:a@* ALLOW READ"], [], ["    READ, DESCRIBE on topic `x`"]),
+        ([], ["TOPIC:L:x User:a@* ALLOW READ"], ["    READ, DESCRIBE on topic `x`"]),
+        # A DENY comes or goes.
+        (
+            [],
+            ["TOPIC:L:x User:a@* DENY READ", "TOPIC:L:x User:a@* DENY DESCRIBE"],
+            ["  - READ, DESCRIBE on topic `x`", "  + nothing on topic `x`"],
+        ),
+        (
+            ["TOPIC:L:x User:a@* DENY ALL"],
+            [],
+            ["  - nothing on topic `x`", "  + READ, DESCRIBE on topic `x`"],
+        ),
+    ],
+)
+def test_what_a_change_does_to_a_principal_is_marked_whoever_else_may(
+    before: list[str], after: list[str], lines: list[str], default_allow: bool | None
+) -> None:
+    assert compared(OF_ALL + before, OF_ALL + after, default_allow) == [*lines, ELSEWHERE]
 
 
 def test_access_as_a_matrix(here: Place) -> None:

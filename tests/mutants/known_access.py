@@ -180,7 +180,7 @@ KNOWN_OF_ACCESS: Final = tuple(
             "default-allow gives what no binding speaks of",
         ),
         (
-            "api_rights.py",
+            "comparison.py",
             "found |= interpretation.access(*asked) & ON_EVERY_TOPIC",
             "pass",
             "WRITE on any topic counts wherever a producer is asked about",

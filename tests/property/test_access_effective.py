@@ -5,13 +5,13 @@ from hypothesis import strategies as st
 
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.difference import compare_access
-from reconciler.access.effective import Access, Holders, access_of, every_access, own_names, who_can
+from reconciler.access.effective import Access, Holders, OwnAccess, access_of, every_access, own_names, who_can
 from reconciler.access.lint import lint
 from reconciler.access.questions import AnswerWord, can_i, explain
 from reconciler.access.remediation import minimise
 from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
 from tests.property.access_naive import Cluster, meant, operations, reach
-from tests.property.access_states import ASKERS, FROM, POINTS, clusters
+from tests.property.access_states import ASKERS, FROM, POINTS, changes, clusters
 from tests.property.test_access_assertions import patterns
 from tests.property.test_access_authorizer import authorizer_of
 
@@ -58,6 +58,24 @@ def test_every_request_that_is_permitted_is_in_one_row_of_all(cluster: Cluster) 
                     held = found[0].operations if found else frozenset()
                     assert held == reach(cluster, principal, host, kind, name)
     assert not {row.principal for row in rows} & {*cluster.super_users}
+
+
+@quick
+@given(changes())
+def test_rows_of_its_own_and_everybody_elses_are_what_a_principal_may_do(change: tuple[Cluster, Cluster]) -> None:
+    for cluster, other in (change, change[::-1]):
+        own = OwnAccess(authorizer_of(cluster), [authorizer_of(other)])
+        everybody = own.everybody_else()
+        for principal in set(ASKERS).difference(cluster.super_users):
+            rows, names = own.rows(principal), own.names(principal)
+            assert names == OwnAccess(authorizer_of(other), [authorizer_of(cluster)]).names(principal)
+            for host in FROM:
+                for kind, name in POINTS:
+                    elsewhere = not any(one.resource_type is kind and one.contains(name) for one in names)
+                    found = row_at([*rows, *(everybody if elsewhere else ())], host, kind, name, cluster.version)
+                    assert {held for row in found for held in row.operations} == reach(
+                        cluster, principal, host, kind, name
+                    )
 
 
 @quick

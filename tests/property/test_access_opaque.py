@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import DifferenceRow, compare_access
+from reconciler.access.effective import OwnAccess
 from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
 from reconciler.model.flavor import KafkaVersion
 from tests.property.access_naive import Cluster, reach
-from tests.property.access_states import ASKERS, FROM, POINTS, bindings, changes
+from tests.property.access_states import ASKERS, FROM, POINTS, bindings, changes, clusters
 from tests.property.test_access_difference import quick
 
 Change = tuple[frozenset[AclOperation], frozenset[AclOperation]]
@@ -107,3 +108,32 @@ def test_nothing_is_shown_between_equal_states(
         for _ in range(2)
     )
     assert compare_access(state, anew).is_empty
+
+
+@quick
+@given(clusters, st.lists(st.tuples(bindings, lost), max_size=3), st.booleans(), st.booleans())
+def test_rows_of_each_principal_have_every_truth_and_certain_ones_hold_in_each(
+    cluster: Cluster, hidden: list[tuple[AclBinding, frozenset[str]]], open_known: bool, known: bool
+) -> None:
+    state = Authorizer(
+        cluster.bindings,
+        cluster.super_users,
+        cluster.default_allow if open_known else None,
+        cluster.version if known else None,
+        opaque=[opaque(*entry) for entry in hidden],
+    )
+    truth = cluster._replace(bindings=frozenset(cluster.bindings).union(entry for entry, _ in hidden))
+    truths = [truth._replace(version=running) for running in ([cluster.version] if known else [(4, 3), (4, 4)])]
+    if not open_known:
+        truths = [one._replace(default_allow=default) for one in truths for default in (False, True)]
+    own = OwnAccess(state)
+    everybody = own.everybody_else()
+    for principal, (kind, name) in product(sorted({*ASKERS} - {*cluster.super_users}), POINTS):
+        elsewhere = not any(one.resource_type is kind and one.contains(name) for one in own.names(principal))
+        rows = [*own.rows(principal), *(everybody if elsewhere else ())]
+        here = [row for row in rows if row.region.resource_type is kind and row.region.contains(name)]
+        for host in FROM:
+            found = [row for row in here if row.hosts.contains(host, state.kafka_version)]
+            surely = {held for row in found if row.certain for held in row.operations}
+            possibly = {held for row in found for held in row.operations}
+            assert all(surely <= reach(one, principal, host, kind, name) <= possibly for one in truths)

@@ -15,8 +15,8 @@ from reconciler.plan.file import plan_id
 from reconciler.plan.proposal import Plan
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, operations_words
 from reconciler.results.findings import Check, CheckStatus, Finding, FindingGroup, finding_groups
-from reconciler.show.access import ALL, LETTERS
 from reconciler.show.access_lines import MOST_HARMLESS, AccessLine, gravity, ordered_lines
+from reconciler.show.access_matrix import ALL, LETTERS
 from reconciler.show.document import ReportDocument, Row, Section, SectionName
 from reconciler.show.fleet_report import FleetCluster, FleetReport
 from reconciler.show.plan import plan_document

@@ -5,9 +5,9 @@ from unittest.mock import patch
 import pytest
 
 from reconciler.access import comparison as comparing
-from reconciler.access.api_rights import permitted_by_api
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.effective import CommonAccess, access_of
+from reconciler.access.comparison import permitted_by_api
+from reconciler.access.effective import CommonAccess, OwnAccess, access_of
 from reconciler.model.acl import ResourceType
 from tests.worlds import bindings
 
@@ -72,3 +72,15 @@ def test_nothing_is_in_common_where_every_name_is_covered_or_closed() -> None:
     for more in (hosted[:1], hosted[:2], hosted, hosted[2:]):
         for kind in (TOPIC, CLUSTER):
             _asked(Authorizer(bindings(*HELD, *more), (), True, (4, 4)), kind)
+
+
+@pytest.mark.parametrize("default_allow", [False, True, None])
+def test_rows_of_its_own_cost_what_its_own_acls_do(default_allow: bool | None) -> None:
+    of_all = [f"TOPIC:L:all{n} User:*@* ALLOW READ" for n in range(MANY)]
+    own = OwnAccess(Authorizer(bindings(*HELD, *of_all), (), default_allow, (4, 4)))
+    own.everybody_else()
+    for n in range(2, MANY):
+        with patch.object(comparing, "permitted_by_api", side_effect=permitted_by_api) as counted:
+            rows = own.rows(f"User:{n}")
+        assert 0 < counted.call_count <= 12
+        assert len(rows) <= 8

@@ -9,9 +9,8 @@ import pytest
 
 from reconciler.access import comparison as comparing
 from reconciler.access import difference as guessing
-from reconciler.access.api_rights import permitted_by_api
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.comparison import AccessComparison
+from reconciler.access.comparison import AccessComparison, permitted_by_api
 from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
 from reconciler.access.effective import Access, access_of, who_can
 from reconciler.access.hosts import Hosts
