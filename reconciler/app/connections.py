@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ from reconciler.manifest.connections import Connection, as_proposed, connections
 from reconciler.manifest.documents.cluster import referring_settings
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.manifest.read.findings import Source
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.flavor import (
     NEWEST_RELEASE,
@@ -117,7 +119,13 @@ def read_connections(file: str) -> dict[str, Connection]:
     if is_properties(file):
         return {}
     with sound():
-        return dict(connections(list(read_manifest_files(Path(file)))))
+        return dict(_connections(tuple(read_manifest_files(Path(file)))))
+
+
+@lru_cache(maxsize=1)
+def _connections(sources: tuple[Source, ...]) -> Mapping[str, Connection]:
+    """By the text: of a fleet's file each cluster and each task asks again, and it names all clusters."""
+    return connections(sources)
 
 
 def password_prefixes(options: ConnectionOptions) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ The manifests below a directory, read and checked; every problem at once is an :
 
 import datetime
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
@@ -50,10 +50,18 @@ def load(path: str | Path) -> Manifests:
     return checked(read_sources(path), below=path)
 
 
-def checked(sources: Sequence[Source], *, below: str | Path | None = None) -> Manifests:
-    """The same of texts that are read already; ``below`` is where from, so that files not read there are named."""
+def checked(
+    sources: Sequence[Source],
+    *,
+    below: str | Path | None = None,
+    read: Callable[[tuple[Source, ...]], Manifests] = load_sources,
+) -> Manifests:
+    """The same of texts that are read already; ``below`` is where from, so that files not read there are named.
+
+    ``read`` is for whoever keeps what comes of texts.
+    """
     with sound():
-        manifests = load_sources(sources)
+        manifests = read(tuple(sources))
     found = files_not_read(Path(below)) if below is not None else ()
     return replace(manifests, warnings=(*manifests.warnings, *found)) if found else manifests
 

@@ -1,6 +1,5 @@
 """A broker that confluent-kafka logs in to and kafka-python does not: nothing waits, and it is said once."""
 
-import json
 import time
 from pathlib import Path
 
@@ -57,7 +56,7 @@ def test_workers_of_a_fleet_say_it_once_for_each_cluster(
         state = read_live(
             as_operator_says(load(str(team.directory)), None, members.connection).clusters["it"], members, ()
         )
-    made = MemberPlan(**json.loads(line))
+    made = MemberPlan.parse(line)
     assert made.steps == 2, made
     assert made.notes.count("kafka-python cannot connect to this cluster: UnsupportedSaslMechanismError") == 1
     (note,) = state.notes

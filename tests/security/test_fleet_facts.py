@@ -83,7 +83,7 @@ class _Fleet:
             guardrails=None if judging is None else tuple(judging),
         )
         (line,) = plan_members(["prod"], "0", terms=terms)
-        return MemberPlan(**json.loads(line))
+        return MemberPlan.parse(line)
 
 
 @pytest.fixture

@@ -194,6 +194,8 @@ class LocalEngine(Engine):
 
 
 _FORK: Final = get_context("fork")
+#: So many tasks for each core at most: a fork copies what it writes to, some 30 ms of a processor each.
+_FORKS_OF_A_CORE: Final = 8
 
 
 class ForkingEngine(LocalEngine):
@@ -202,6 +204,10 @@ class ForkingEngine(LocalEngine):
     As many cores as Spark would use on this machine, without its start. Nothing that was forked is used for Polars,
     whose threads do not survive that.
     """
+
+    def task_count(self, size: int, in_a_task: int) -> int:
+        """Not more than keep all cores busy to the end."""
+        return min(super().task_count(size, in_a_task), _FORKS_OF_A_CORE * self.cores)
 
     def _each(self, lists: Sequence[Sequence[T]], work: Callable[[Sequence[T], str], R]) -> Iterator[R]:
         waiting, answers = deque(enumerate(lists)), dict[int, R]()

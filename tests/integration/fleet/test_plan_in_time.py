@@ -1,6 +1,5 @@
 """A cluster that never answers holds no fleet up: it is named, the others are read or planned, the command ends."""
 
-import json
 import os
 import socket
 import subprocess
@@ -11,7 +10,7 @@ from reconciler.app.manifests import read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.members import MemberConnections
-from reconciler.parts.fleet.app.plan import PlanTerms, plan_members
+from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
 from reconciler.parts.fleet.tables import store_at
 from reconciler.snapshot.document import snapshot_text
 
@@ -34,8 +33,8 @@ def test_one_that_is_silent_is_named_in_time(tmp_path: Path) -> None:
         (tmp_path / "clusters.yaml").write_text(text, encoding="utf-8")
         texts = tuple(read_sources(str(tmp_path)))
         terms = PlanTerms(texts, MemberConnections(ConnectionOptions()), PlanOptions(), None, at_once=1, timeout=1.5)
-        sides = [json.loads(line) for line in plan_members(["silent", "closed"], "0", terms=terms)]
-    assert [(side["cluster"], side["reason"], side["message"]) for side in sides] == [
+        sides = list(map(MemberPlan.parse, plan_members(["silent", "closed"], "0", terms=terms)))
+    assert [(side.cluster, side.reason, side.message) for side in sides] == [
         ("silent", "timed_out", "no plan in 1.5 s"),
         ("closed", "timed_out", "no plan in 1.5 s"),
     ]

@@ -7,13 +7,17 @@ import os
 import signal
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from reconciler.app import connections
 from reconciler.app.apply import apply_plan
+from reconciler.app.connections import address_of
 from reconciler.app.manifests import read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.app.plan import plan
@@ -22,12 +26,16 @@ from reconciler.app.records import RecordOptions, save_plan
 from reconciler.apply.environment import LeasePatience, LeaseRequest, Result
 from reconciler.apply.lease import lease_claims, marker
 from reconciler.cli.main import run
+from reconciler.manifest.connections import connections as parsed_connections
+from reconciler.manifest.manifests import load
 from reconciler.model.listing import Create
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app import apply as child
 from reconciler.parts.fleet.app.apply import ChildResult, ChildTask, MemberJob, record_of, told
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
+from reconciler.parts.fleet.app.runs import wanted
+from reconciler.parts.fleet.tasks import comparing
 from reconciler.plan.file import plan_id
 from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
@@ -68,8 +76,8 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     texts = [CLUSTER.format(name=name, more=more.get(name, "")) for name in names]
     (tmp_path / "m").mkdir()
     (tmp_path / "m" / "all.yaml").write_text("".join(texts) + TEAM, encoding="utf-8")
-    wanted, old = binding("User:svc ALLOW READ on TOPIC orders"), binding("User:old ALLOW READ on TOPIC orders")
-    live = {"changing": {old}, "declared": {wanted}, "guarded": {wanted, old}, "disagreeing": set()}
+    declared, old = binding("User:svc ALLOW READ on TOPIC orders"), binding("User:old ALLOW READ on TOPIC orders")
+    live = {"changing": {old}, "declared": {declared}, "guarded": {declared, old}, "disagreeing": set()}
     for name, bindings in live.items():
         (tmp_path / f"{name}.json").write_text(snapshot_text(ClusterState(f"id-{name}", frozenset(bindings))))
     return tmp_path
@@ -80,7 +88,7 @@ def test_a_task_says_of_each_cluster_what_came_of_planning_it(fleet: Path) -> No
     members = MemberConnections(ConnectionOptions(), str(fleet))
     terms = PlanTerms(texts, members, PlanOptions(allow_deletes=True), "commit")
     lines = plan_members(["changing", "declared", "guarded", "disagreeing", "absent"], "0", terms=terms)
-    made = {one.cluster: one for one in (MemberPlan(**json.loads(line)) for line in lines)}
+    made = {one.cluster: one for one in (MemberPlan.parse(line) for line in lines)}
     assert {name: one.reason for name, one in made.items()} == {
         "changing": "",
         "declared": "",
@@ -218,3 +226,32 @@ def test_a_fleet_of_which_no_cluster_could_be_planned_is_not_applied_with_succes
     capsys.readouterr()
     assert run(["fleet", "apply", plans, manifests, "--yes", "--engine", "local"]) == 5
     assert "0 of 0 clusters as planned, 0 failed, 0 not begun, 2 not planned" in capsys.readouterr().out
+
+
+def test_manifests_and_the_operator_s_file_are_read_once_however_many_clusters_ask(
+    fleet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fleet's file names all clusters, and each of them asks it: read for each, a thousand were a million."""
+    file, read = fleet / "connections.yaml", Counter[str]()
+
+    def counted(what: str, whole: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def once_more(sources: Any) -> Any:
+            read[what] += 1
+            return whole(sources)
+
+        return once_more
+
+    monkeypatch.setattr(connections, "connections", counted("connections", parsed_connections))
+    monkeypatch.setattr(comparing, "load", counted("manifests", load))
+    comparing.loaded.cache_clear()
+    names = ("changing", "declared", "guarded", "disagreeing")
+    for servers in ("one:9092", "other:9092"):
+        texts = [CLUSTER.format(name=name, more=f"bootstrapServers: ['{servers}']") for name in names]
+        file.write_text("".join(texts), encoding="utf-8")
+        given = wanted(str(fleet / "m"), connection=ConnectionOptions(str(file)))
+        members = MemberConnections(ConnectionOptions(str(file)), str(fleet))
+        terms = PlanTerms(tuple(given.sources), members, PlanOptions(), "commit")
+        for name in names:
+            assert list(plan_members([name], "0", terms=terms))
+            assert address_of(name, None, ConnectionOptions(str(file))).servers == (servers,)
+    assert read == {"manifests": 1, "connections": 2}  # that has changed

@@ -51,6 +51,16 @@ class MemberPlan:
     notes: str = ""
     refused: int = 0
 
+    def line(self) -> str:
+        """What a task says: JSON without the plan's text, and that behind it, as it is: it is by far the most."""
+        return f"{json.dumps(dataclasses.asdict(replace(self, text='')), ensure_ascii=False)}\n{self.text}"
+
+    @classmethod
+    def parse(cls, line: str) -> "MemberPlan":
+        """The inverse of :meth:`line`."""
+        head, _, text = line.partition("\n")
+        return cls(**{**json.loads(head), "text": text})
+
 
 @dataclass(frozen=True, slots=True)
 class PlanTerms:
@@ -120,14 +130,14 @@ def plan_fleet(
     tasks = engine.task_count(len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), tasks)
     lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters", tally=_tally)
-    made = _told_apart([MemberPlan(**json.loads(line)) for line in lines])
+    made = _told_apart(list(map(MemberPlan.parse, lines)))
     notes = {item.cluster: item.notes for item in sorted(made, key=lambda item: item.cluster) if item.notes}
     texts = {item.cluster: item.text for item in made if item.text}
     return PlannedFleet(assembled(fleet, made, moment_text(as_of), commit), texts, notes)
 
 
 def _tally(line: str) -> Mapping[str, int]:
-    made = MemberPlan(**json.loads(line))
+    made = MemberPlan.parse(line)
     kinds = {"clusters differ": bool(made.text), "not planned": bool(made.reason)}
     return {**kinds, "steps": made.steps, "deletions": made.deletes}
 
@@ -144,19 +154,18 @@ def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
 
 
 def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> Iterator[str]:
-    """One :class:`MemberPlan` for each cluster, as a line of JSON."""
+    """The :meth:`MemberPlan.line` of each cluster."""
     try:
         manifests = as_operator_says(loaded(terms.texts), None, terms.connections.connection)
         if terms.guardrails is not None:
             manifests = held_by(manifests, terms.guardrails, terms.options.guardrails or "")
     except WorkflowError as error:
-        told = [MemberPlan(name, reason="not_planned", message=f"{error}") for name in clusters]
-        yield from (json.dumps(dataclasses.asdict(item), ensure_ascii=False) for item in told)
+        yield from (MemberPlan(name, reason="not_planned", message=f"{error}").line() for name in clusters)
         return
     for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), terms.at_once, terms.timeout):
         late = f"no plan in {terms.timeout:g} s"
         found = made or MemberPlan(name, reason="timed_out", message=late, advice="Is it reachable from here?")
-        yield json.dumps(dataclasses.asdict(found), ensure_ascii=False)
+        yield found.line()
 
 
 def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:

@@ -40,7 +40,7 @@ from reconciler.parts.fleet.proposal import (
 )
 from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, carried, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError
-from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key
+from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key, loaded
 from reconciler.plan.file import ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically
@@ -77,7 +77,8 @@ def wanted(
     fleet too: its waves, gates and limits.
     """
     sources = read_sources(path)
-    manifests = as_operator_says(checked(sources, below=path), path, connection)
+    # As tasks of this process get them, which read none again.
+    manifests = as_operator_says(checked(sources, below=path, read=loaded), path, connection)
     default = today() if all(_only_days(source.text) for source in sources) else moment()
     fleet = fleet_in(held(manifests, path, guardrails), name)
     return Wanted(sources, manifests, fleet, as_of or default)
