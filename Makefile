@@ -20,10 +20,11 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 # uv unpacks and compiles on all processors, half the time of pip; it comes by its hash as everything else. It does not
 # read what pip is told about indexes and proxies: where that is told, and wherever uv fails, pip installs all.
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps
 INSTALL_ALL = ! $(BIN)/python -m pip config list | grep -qE 'index|proxy|trusted-host|client-cert' \
 	  && awk '/^[^ \#]/ {ours = /^uv==/} ours' requirements.lock >$(VENV)/uv.lock \
 	  && $(PIP) --require-hashes --no-deps -r $(VENV)/uv.lock \
-	  && $(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps $(BYTECODE) -r requirements.lock
+	  && $(UV) --require-hashes $(BYTECODE) -r requirements.lock && $(UV) -e .
 
 .PHONY: setup demo test test-ci test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist pictures lock clean
 
@@ -33,8 +34,7 @@ $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: make PYTHON=python3.12" >&2; exit 1; }
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing into $(VENV): a minute or two the first time (PySpark alone is 450 MB)"
-	@$(INSTALL_ALL) || $(PIP) --require-hashes -r requirements.lock
-	$(PIP) --no-deps -e .
+	@$(INSTALL_ALL) || { $(PIP) --require-hashes -r requirements.lock && $(PIP) --no-deps -e .; }
 	@touch $@
 
 ## The tour: a real broker, a lived-in state, plan, apply, drift, clients that may and may not; then a fleet on Spark.
