@@ -5,8 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
-# Test processes side by side, each with brokers of its own: they wait more than they work.
-WORKERS ?= 4
+# Test processes side by side, each with brokers of its own: all but one wait more than they work.
+WORKERS ?= 5
 
 # Which of the tests that need Go: `COMPAT="compat and not long"` leaves those out whose judges take minutes to build.
 COMPAT ?= compat

@@ -23,6 +23,8 @@ from tests.distribution import group_of
 _FOR_ALL: Final = ("TerminalReporter", "NamedFailures", "LogXML", "LFPlugin", "NFPlugin", "StepwisePlugin")
 #: After so many processes that died, something else is wrong.
 _DEATHS: Final = 8
+#: Of so many processes the last one begins with the last groups.
+_MANY: Final = 3
 #: Seconds that processes have to take down what they have set up, once they are interrupted.
 _PATIENCE: Final = 60.0
 
@@ -32,6 +34,8 @@ class _Process:
 
     def __init__(self, number: int, pid: int, channel: "Connection[Any, Any]") -> None:
         self.number, self.pid, self.channel = number, pid, channel
+        #: Takes the groups that come last: they work where the longest, which come first, mostly wait for brokers.
+        self.last_first = False
         self.given = deque[int]()
         self.failed = self.done = False
 
@@ -57,6 +61,7 @@ class Processes:
             for _ in range(wanted):
                 if self._fork():
                     return
+            self._running[-1].last_first = wanted >= _MANY
             # Each process looks for snapshots that its tests did not use; this one runs none.
             self._config.pluginmanager.unregister(name="syrupy")
             while self._running:
@@ -127,7 +132,8 @@ class Processes:
     def _hear(self, one: _Process, said: str, what: Any) -> None:
         hook, items = self._config.hook, self._session.items
         if said == "next":
-            group = self._groups.popleft() if self._groups and not self._stopped else []
+            take = self._groups.pop if one.last_first else self._groups.popleft
+            group = take() if self._groups and not self._stopped else []
             one.given.extend(group)
             one.channel.send(group)
         elif said == "report":

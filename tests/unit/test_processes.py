@@ -42,17 +42,27 @@ Start = Callable[..., subprocess.Popen[str]]
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """Starts pytest in two processes on files of these texts; once."""
+    """Starts pytest in two processes, or more, on files of these texts; once."""
     running = ExitStack()
 
-    def started(*texts: str) -> subprocess.Popen[str]:
+    def started(*texts: str, processes: int = 2) -> subprocess.Popen[str]:
         (tmp_path / "conftest.py").write_text(_CONFTEST.format(log=str(tmp_path / "log")))
         (tmp_path / "pytest.ini").write_text("[pytest]\n")
         for number, text in enumerate(texts):
             (tmp_path / f"test_{number:02}.py").write_text(text)
         without = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-p", "no:syrupy")
         run = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "--processes", "2", *without, "--rootdir", str(tmp_path), str(tmp_path)],
+            [
+                sys.executable,
+                "-m",
+                "pytest",
+                "--processes",
+                str(processes),
+                *without,
+                "--rootdir",
+                str(tmp_path),
+                str(tmp_path),
+            ],
             cwd=_ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -107,6 +117,21 @@ def test_a_process_that_dies_takes_one_test_with_it(start: Start) -> None:
     assert "test_08.py::test_b" in out
     assert "a process of the tests ended with 1 in this test" in out
     assert re.search(r"\b1 failed, 47 passed", out), out[-2_000:]
+
+
+def test_of_three_processes_one_begins_at_the_end(start: Start, tmp_path: Path) -> None:
+    """The first files mostly wait for brokers, and the last ones never do."""
+    order = tmp_path / "order"
+    waits = f"import os, time\ndef test_a():\n    while len(os.listdir({str(order)!r})) < 2: time.sleep(0.05)\n"
+    notes = "import os\ndef test_a():\n    open({own!r}, 'w').close()\n"
+    notes += "    assert sorted(os.listdir({there!r})) == {all!r}\n"
+    last, second = (
+        notes.format(there=str(order), own=str(order / own), all=there)
+        for own, there in (("3", ["3"]), ("2", ["2", "3"]))
+    )
+    order.mkdir()
+    out, _ = start(waits, waits, second, last, processes=3).communicate(timeout=120)
+    assert "4 passed" in out, out[-2_000:]
 
 
 def test_what_fails_is_reported_with_what_it_printed(start: Start, tmp_path: Path) -> None:
