@@ -15,7 +15,15 @@ import pytest
 
 from reconciler.app.reasons import WorkflowError
 from reconciler.parts.fleet import tables
-from reconciler.parts.fleet.store import DamagedError, FleetStore, NoRunError, StoreFiles, thinned
+from reconciler.parts.fleet.store import (
+    ClockError,
+    DamagedError,
+    FleetStore,
+    NoRunError,
+    StoreFiles,
+    run_name,
+    thinned,
+)
 from reconciler.parts.fleet.tables import Files
 from reconciler.results.fleet_drift import (
     Bucket,
@@ -192,6 +200,23 @@ def test_the_newest_run_unless_one_is_named(store: FleetStore) -> None:
     assert store.run_ids() == ["run-1", "run-2"]
     assert (store.run(), store.run("run-1")) == (_run("run-2"), _run("run-1"))
     assert (store.before("run-2"), store.before("run-1")) == ("run-1", None)
+
+
+def test_the_run_that_is_written_last_is_the_newest_though_clocks_differ(store: FleetStore) -> None:
+    """By as much as clocks may; one that is further behind writes nothing, for nobody would look at it."""
+    now = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
+    names = [run_name(store.next_time(now + datetime.timedelta(seconds=59)))]
+    store.commit(_run(names[0]))
+    for _ in range(2):
+        names.append(run_name(store.next_time(now)))
+        store.commit(_run(names[-1]))
+    assert store.run() == _run(names[-1])
+    assert store.run_ids() == names
+    assert store.next_time(now + datetime.timedelta(hours=1)) == now + datetime.timedelta(hours=1)
+    with pytest.raises(
+        ClockError, match=r"runs/20261127T120059\S+ is of 2026-11-27T12:00:59Z, and it is 2026-11-27T11:59:00Z"
+    ):
+        store.next_time(now - datetime.timedelta(seconds=60))
 
 
 def test_no_run_is_said_and_never_looks_empty(store: FleetStore) -> None:

@@ -12,6 +12,7 @@ write a digest as well. Only ``results`` have none: each comparison writes them 
 import datetime
 import hashlib
 import re
+import secrets
 from collections.abc import Sequence
 from typing import Final, Protocol
 
@@ -47,6 +48,12 @@ class DamagedError(OSError):
         super().__init__(f"{name} {why}")
 
 
+class ClockError(OSError):
+    """The newest run lies in the future: what is written now would count as older than it."""
+
+
+#: So far in the future a run may lie: clocks of several machines are never quite alike.
+_CLOCKS: Final = datetime.timedelta(seconds=60)
 _NAMED: Final = re.compile(r"(.*)-([0-9a-f]{32})\.parquet", re.DOTALL)
 _SEALED: Final = re.compile(rb'\{"digest":"([0-9a-f]{64})",')
 
@@ -122,6 +129,19 @@ class StoreFiles(Protocol):
         ...
 
 
+def run_name(began: datetime.datetime) -> str:
+    """The id of a run: sorts by its time, to the microsecond, and is unique all the same."""
+    return f"{began:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
+
+
+def _time_of(run_id: str) -> datetime.datetime | None:
+    """The time in the id of a run, if there is one."""
+    try:
+        return datetime.datetime.strptime(run_id[:22], "%Y%m%dT%H%M%S.%f").replace(tzinfo=datetime.UTC)
+    except ValueError:
+        return None
+
+
 def thinned(run_ids: Sequence[str], now: datetime.datetime, days: int) -> list[str]:
     """The runs that stay: all of the last ``days``, the first of each day of a year, of each week of seven years.
 
@@ -129,9 +149,7 @@ def thinned(run_ids: Sequence[str], now: datetime.datetime, days: int) -> list[s
     """
     stays, seen = [], set[str]()
     for run_id in run_ids:
-        try:
-            taken = datetime.datetime.strptime(run_id[:15], "%Y%m%dT%H%M%S").replace(tzinfo=datetime.UTC)
-        except ValueError:
+        if (taken := _time_of(run_id)) is None:
             stays.append(run_id)
             continue
         age = now - taken
@@ -168,6 +186,21 @@ class FleetStore:
         """The run before the given one, if there is one."""
         earlier = [known for known in self.run_ids() if known < run_id]
         return earlier[-1] if earlier else None
+
+    def next_time(self, now: datetime.datetime) -> datetime.datetime:
+        """The time of a run that begins now: behind every run that is there, so that the one written last is newest.
+
+        Raises :class:`ClockError` where that would be far from ``now``: this clock is wrong, or that of another writer.
+        """
+        last = next(reversed(self.run_ids()), "")
+        if (newest := _time_of(last)) is None or newest < now:
+            return now
+        if newest - now > _CLOCKS:
+            raise ClockError(
+                f"runs/{last}.json is of {newest:%Y-%m-%dT%H:%M:%SZ}, and it is {now:%Y-%m-%dT%H:%M:%SZ} by this "
+                "clock: correct the clock that is wrong; if it was the other one, remove that file"
+            )
+        return newest + datetime.timedelta(microseconds=1)
 
     def commit(self, run: FleetRun) -> None:
         """Write a run's record; from now on the run exists."""

@@ -24,7 +24,7 @@ from reconciler.model.desired import moment_text
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.readings import Place, read_live, write_live
-from reconciler.parts.fleet.store import FleetStore, NoRunError, thinned
+from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name, thinned
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, ReadingSeries, SeenState, facts_of, seconds
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting, Interval, intervals
@@ -310,6 +310,7 @@ def keep_reading(store: FleetStore, fresh: FreshReading) -> str | None:
 
     Then the store says that the newest one held until this one began. Raises ``HeaderError`` and ``OSError``.
     """
+    store.next_time(fresh.ended)  # whose clock lies behind the newest one's writes nothing
     before = _newest(store)
     known = before.reading(fresh.cluster) if before is not None else None
     began, ended = moment_text(fresh.began.replace(microsecond=0)), moment_text(fresh.ended.replace(microsecond=0))
@@ -317,7 +318,7 @@ def keep_reading(store: FleetStore, fresh: FreshReading) -> str | None:
         said = compact({"taken": known.taken, "began": began, "ended": ended})
         store.files.write(f"{CONFIRMED}/cluster={fresh.cluster}.json", said.encode())
         return None
-    run_id = f"{fresh.began:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
+    run_id = run_name(fresh.began)
     place = Place(store.files, f"taken={run_id}", fresh.cluster, secrets.token_hex(4))
     confirmed = confirmed_until(store, fresh.cluster)
     held = known is not None and confirmed is not None and confirmed[0] == known.taken

@@ -1,5 +1,6 @@
-"""How the command line names the clusters that snapshot files stand for, and for how many Spark starts."""
+"""Which clusters snapshot files stand for, for how many of them Spark starts, and whose run is the newest."""
 
+import datetime
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,11 +9,18 @@ import pytest
 
 from reconciler.app.reasons import WorkflowError
 from reconciler.cli.main import run
+from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.app import engines
+from reconciler.parts.fleet.app import engines, runs
 from reconciler.parts.fleet.app.members import file_readers
-from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, LOCAL_TASKS
+from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, LOCAL_TASKS, LocalEngine
+from reconciler.parts.fleet.readings import SnapshotSource
+from reconciler.parts.fleet.store import ClockError
+from reconciler.parts.fleet.tables import store_at
+from reconciler.parts.history.update import FreshReading, keep_reading
+from reconciler.results.fleet_drift import FleetRun
 from reconciler.snapshot.document import snapshot_text
+from tests.worlds import binding
 
 
 @pytest.mark.parametrize(
@@ -58,3 +66,30 @@ def test_what_was_compiled_before_and_a_plan_start_no_spark_of_however_many_clus
     assert run(drift) == 0
     assert run(["fleet", "plan", "m", "--out", "plans", "--snapshots", "live"]) == 0
     assert begun == ["spark"]
+
+
+def test_drivers_whose_clocks_differ_write_the_newest_run_in_turn_and_one_that_is_far_behind_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, clock = store_at(str(tmp_path)), datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
+    bindings = [binding(f"User:{number} ALLOW READ on TOPIC a") for number in range(3)]
+
+    def snapshot(ahead: float, number: int) -> FleetRun:
+        state = ClusterState("id", frozenset(bindings[: number + 1]))
+        monkeypatch.setattr(runs, "now", lambda: clock + datetime.timedelta(seconds=ahead))
+        return runs.take(LocalEngine(), store, [SnapshotSource("c", Scope(), lambda: state)])
+
+    for number, ahead in enumerate((50, 0, -5)):
+        assert snapshot(ahead, number) == store.run()
+        (reading,) = store.run().readings
+        assert (reading.rows, reading.taken) == (number + 1, "2026-11-27T12:00:50Z")
+    known = store.run_ids()
+    with pytest.raises(
+        WorkflowError, match=r"no run can be added to .* is of 2026-11-27T12:00:50Z, and it is .*11:59:0"
+    ):
+        snapshot(-60, 0)
+    early = clock - datetime.timedelta(seconds=90)
+    fresh = FreshReading("c", ClusterState("id"), Scope(), early, early)
+    with pytest.raises(ClockError, match="correct the clock that is wrong"):
+        keep_reading(store, fresh)
+    assert store.run_ids() == known

@@ -4,7 +4,6 @@ import datetime
 import fcntl
 import os
 import re
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -13,7 +12,7 @@ from typing import Final
 
 from reconciler.app.connections import as_operator_says
 from reconciler.app.manifests import checked, held, read_sources
-from reconciler.app.options import ConnectionOptions, moment, today
+from reconciler.app.options import ConnectionOptions, moment, now, today
 from reconciler.app.reasons import (
     HeldError,
     NoStoredRunError,
@@ -27,6 +26,7 @@ from reconciler.app.terms import terms
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.read.findings import Source
+from reconciler.model.desired import moment_text
 from reconciler.parts.fleet.app.plan import PlannedFleet
 from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, told_apart
@@ -39,12 +39,11 @@ from reconciler.parts.fleet.proposal import (
     parse_fleet_plan,
 )
 from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, carried, collect
-from reconciler.parts.fleet.store import FleetStore, NoRunError
+from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key, loaded
 from reconciler.plan.file import ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically
-from reconciler.system.process import SystemClock
 
 #: ``expires`` with a day, written out.
 _LAST_DAY: Final = re.compile(r"expires[\"']?:[ ]+[\"']?[0-9]{4}-[0-9]{2}-[0-9]{2}[\"']?[ ]*(?=[,}\]#\r\n]|$)")
@@ -141,7 +140,11 @@ def take(
             raise WorkflowError(f"what was read before cannot be read: {error}", "do not resume") from error
         known = {reading.cluster for reading in begun}
         before, readers = (*before, *begun), [reader for reader in readers if reader.cluster not in known]
-    run = FleetRun(_new_run_id(), SystemClock().now(), before)
+    try:
+        began = store.next_time(now())
+    except OSError as error:
+        raise WorkflowError(f"no run can be added to {store.files.root}: {error}") from error
+    run = FleetRun(run_name(began), moment_text(began), before)
     return collect(engine, store, readers, run, patience)
 
 
@@ -165,11 +168,6 @@ def drift_fleet(engine: Engine, store: FleetStore, run: FleetRun, given: Wanted)
 def is_compiled(store: FleetStore, given: Wanted) -> bool:
     """Whether these manifests were compiled before, at this time and for these clusters."""
     return store.compiled(compiled_key(given.sources, given.fleet.clusters, given.as_of)) is not None
-
-
-def _new_run_id() -> str:
-    """Sorts by time, to the microsecond, and is unique all the same."""
-    return f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
 
 
 # A fleet's plan, its clusters' plans and its record, as they stand in the directory of plans.
