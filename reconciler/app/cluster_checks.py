@@ -95,7 +95,7 @@ def _config(
     if not brokers:
         unknown.append(ToldByBroker(None, "", told.gap or "the cluster names no broker"))
     note = _note(test.key, declaration) if unknown else ""
-    return _result(test, breaking, unknown, as_of, asked=len(brokers), note=note)
+    return _result(test, breaking, unknown, as_of, note=note)
 
 
 def _silence(key: str, broker: int, told: BrokerSettings) -> str:
@@ -174,11 +174,10 @@ def _result(
     unknown: list[ToldByBroker],
     as_of: datetime.date,
     *,
-    asked: int = 0,
     note: str = "",
 ) -> ClusterTestResult:
     standing = standing_of(test, passed=not breaking and not unknown, decided=bool(breaking), as_of=as_of)
-    return ClusterTestResult(test, standing, tuple(breaking), tuple(unknown), asked, note)
+    return ClusterTestResult(test, standing, tuple(breaking), tuple(unknown), note)
 
 
 # Topic policies of a cluster: on what is declared, or with what the cluster has.

@@ -13,11 +13,6 @@ from reconciler.dataclass import dataclass
 from reconciler.plan.file import differences
 from reconciler.plan.proposal import Plan
 
-#: What reading a plan file has checked already.
-CHECKED: Final = ("bytes", "ids", "order of the phases")
-#: What is only the word of whoever wrote the file, until the plan is made again.
-STATED: Final = ("access", "effects", "callouts", "facts", "counts", "warnings", "guardrails")
-
 
 @dataclass(frozen=True, slots=True)
 class Verification:

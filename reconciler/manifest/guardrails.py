@@ -64,11 +64,6 @@ class GuardrailChange:
         return self.kind, self.document, self.field
 
     @property
-    def removed(self) -> bool:
-        """Whether the base has it and the proposal does not."""
-        return self.after is None
-
-    @property
     def words(self) -> str:
         """``AccessTests guards, spec.tests[only payroll].severity: error → warning``."""
         subject = f"{self.kind} {self.document}" + (f", {self.field}" if self.field else "")

@@ -56,11 +56,6 @@ class ClaimResult:
         return self.standing in (ClaimStatus.FAILED, ClaimStatus.UNDECIDED) and self.test.severity == "error"
 
 
-def stopping(results: Iterable[ClaimResult]) -> tuple[ClaimResult, ...]:
-    """The results that end a command with status 3."""
-    return tuple(result for result in results if result.stops)
-
-
 def standing_of(test: AccessTest | ClusterTest, *, passed: bool, decided: bool, as_of: datetime.date) -> ClaimStatus:
     """How a claim stands on a day."""
     if passed:
@@ -89,15 +84,14 @@ class ToldByBroker:
 class ClusterTestResult:
     """A claim and what came of it.
 
-    ``breaking`` are the answers that are not as claimed, ``unknown`` those that tell nothing, and ``asked`` is how
-    many brokers were asked. ``note`` is what somebody else states of the same fact: it decides nothing.
+    ``breaking`` are the answers that are not as claimed, ``unknown`` those that tell nothing. ``note``
+    is what somebody else states of the same fact: it decides nothing.
     """
 
     test: ClusterTest
     standing: ClaimStatus
     breaking: tuple[ToldByBroker, ...] = ()
     unknown: tuple[ToldByBroker, ...] = ()
-    asked: int = 0
     note: str = ""
 
     @property

@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
 
 from reconciler.model.acl import AclBinding, ResourcePattern
 from reconciler.model.listing import Change
@@ -17,9 +16,6 @@ from reconciler.model.topic import Layout, TopicUse
 from reconciler.ports import NONE_KNOWN, NOT_VALIDATED, Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.document import BrokerFacts, Snapshot, failed, read_document, snapshot_pieces
 from reconciler.snapshot.kinds import KINDS, kind_of, layout
-
-#: What to write for a snapshot that is not there.
-_WRITTEN_BY: Final = "write snapshot:FILE with a file that reconciler export --snapshot wrote"
 
 
 class SnapshotCluster:

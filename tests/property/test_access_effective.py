@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.difference import compare_access
 from reconciler.access.effective import Access, Holders, OwnAccess, access_of, every_access, own_names, who_can
-from reconciler.access.lint import lint
 from reconciler.access.questions import AnswerWord, can_i, explain
 from reconciler.access.remediation import minimise
 from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
@@ -14,6 +13,7 @@ from tests.property.access_naive import Cluster, meant, operations, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, changes, clusters
 from tests.property.test_access_assertions import patterns
 from tests.property.test_access_authorizer import authorizer_of
+from tests.unit.access.linting import lint
 
 quick = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 

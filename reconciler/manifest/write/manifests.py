@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from reconciler.codec.kinds import KINDS as LISTED_CODECS
 from reconciler.dataclass import dataclass
@@ -115,7 +115,6 @@ def cluster_document(name: str, bootstrap_servers: Sequence[str]) -> str:
 # Which file each ACL and topic of a conversion goes to: by principal, source file or module, team, or all to one.
 
 Layout = Literal["principal", "source", "team", "single"]
-LAYOUTS: Final[tuple[Layout, ...]] = get_args(Layout)
 #: What names a kind of account and no team.
 _KINDS_OF_ACCOUNT: Final = frozenset(("svc", "sa", "srv", "service", "app", "user", "usr", "client", "kafka"))
 #: Products around Kafka that people call principals by, and words for those who run it: no team is called so.

@@ -54,10 +54,6 @@ class TextSpan:
         """The key and value of that name, or ``None``."""
         return next((one for one in self.entries if one[0].plain == key), None)
 
-    def holds(self, place: tuple[int, int]) -> bool:
-        """Whether a value below this one, or this one, begins at the line and column."""
-        return any((one.line, one.column) == place for one in self.walk())
-
     def walk(self) -> "Iterator[TextSpan]":
         """The value itself and all below it."""
         yield self

@@ -159,14 +159,6 @@ class Shadow:
         """How many decisions would have been refused."""
         return sum(refusal.tally.times for refusal in self.refusals)
 
-    def by_day(self) -> Sequence[tuple[datetime.date, int]]:
-        """The days on which something would have been refused, each with how many distinct accesses."""
-        found: dict[datetime.date, int] = {}
-        for refusal in self.refusals:
-            for day in refusal.days.each():
-                found[day] = found.get(day, 0) + 1
-        return sorted(found.items())
-
 
 def shadow(before: Authorizer, narrowings: Iterable[Narrowing], evidence: UsageEvidence) -> Shadow:
     """What the narrowings together would have refused of the accesses that were permitted."""

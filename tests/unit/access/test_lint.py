@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.lint import RULES, findings, lint, rule_of
+from reconciler.access.lint import RULES, findings, rule_of
 from reconciler.access.lint.rule import LintState
 from reconciler.access.remediation import minimise
 from reconciler.model.acl import (
@@ -25,6 +25,7 @@ from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import DISABLED_ITERATIONS, ScramUser
 from reconciler.model.listing import ListedItem
 from tests.unit.access.lint_page import PAGE, refreshed
+from tests.unit.access.linting import lint
 from tests.worlds import binding, bindings
 
 DAY = datetime.date(2026, 3, 1)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import compare_access
-from reconciler.access.lint import lint
 from reconciler.access.lint.rule import LintFinding
 from reconciler.access.remediation import minimise, without_change
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, PatternType, ResourceType
 from tests.property.access_naive import Cluster, host_applies, meant, operations, reach
+from tests.unit.access.linting import lint
 from tests.worlds import binding, bindings
 
 _O, _T = AclOperation, ResourceType

@@ -5,11 +5,12 @@ import datetime
 import pytest
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.lint import findings, lint, rule_of
+from reconciler.access.lint import findings, rule_of
 from reconciler.access.lint.rule import LintState
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import Declaration, Expiry, Origin
 from tests.property.access_naive import Cluster, operations
+from tests.unit.access.linting import lint
 from tests.unit.access.test_lint_definitions import VERSION, effect, of
 from tests.worlds import binding, bindings
 
