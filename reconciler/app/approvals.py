@@ -39,9 +39,8 @@ _MOST_BYTES: Final = 65_536
 
 @dataclass(frozen=True, slots=True)
 class Approval:
-    """A valid signature: in which file, by which of a person's names and which key, and its text."""
+    """A valid signature: by which of a person's names and which key, and its text."""
 
-    file: str
     person: frozenset[str]
     key: str
     text: bytes
@@ -134,7 +133,7 @@ def _approval(file: str, message: bytes, signers: AllowedSigners, at: datetime.d
     if person is None:
         why = "may not sign plans now" if signers.knows(blob) else "is not among the allowed signers"
         raise SignatureError(f"its key {fingerprint(blob)} {why}")
-    return Approval(file, person, fingerprint(blob), text)
+    return Approval(person, fingerprint(blob), text)
 
 
 def _authors(rule: ApprovalRule, signers: AllowedSigners) -> frozenset[str]:

@@ -27,6 +27,7 @@ from reconciler.manifest.write.spans import Splice, TextSpan, Written, with_entr
 from reconciler.manifest.write.spans import quoted as quoted_text
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import AclOperation
+from reconciler.model.characters import counted
 from reconciler.model.desired import Declaration, DesiredItem
 from reconciler.model.kinds.scram_user import (
     DEFAULT_ITERATIONS,
@@ -264,7 +265,7 @@ class ScramUsers(ListedKind, MessageKind, EditedKind):
             yield user.principal, f"nobody knows the password of {user.subject} from then on: {' and '.join(off)}"
         if put and isinstance(change, Create):
             count = sum(binding.entry.principal == user.principal for binding in live.bindings)
-            rights = f", with the {_acls(count)} that it has already" if count else ""
+            rights = f", with the {counted(count, 'ACL')} that it has already" if count else ""
             yield user.principal, f"whoever knows the password of {user.subject} can log in{rights}"
         elif put:
             yield user.principal, f"the password of {user.subject} is set: {' and '.join(put)}"
@@ -491,10 +492,6 @@ def _name_problem(text: str, *, goes: bool = False) -> Trouble | None:
     if text.lower().startswith("user:"):
         return other_type(text)
     return principal_problem(f"User:{text}", may_be_everyone=False)
-
-
-def _acls(count: int) -> str:
-    return "1 ACL" if count == 1 else f"{count:,} ACLs"
 
 
 def _passwords_lost(change: Change) -> tuple[str, ...]:

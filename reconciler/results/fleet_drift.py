@@ -2,7 +2,8 @@
 
 import dataclasses
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import field, replace
 from typing import Annotated, Any, Final
 
@@ -163,18 +164,20 @@ def run_text(run: FleetRun) -> str:
 
 def parse_run(text: str) -> FleetRun:
     """The inverse of :func:`run_text`; raises :class:`HeaderError`."""
-    try:
+    with _header_of("the record of the run is damaged"):
         document = load(text)
-    except SchemaError as error:
-        raise HeaderError(f"the record of the run is damaged: {error}") from error
-    try:
+    with _header_of("the record of the run was written by another version of this program"):
         known_minor(document, FORMAT_VERSION)
-    except SchemaError as error:
-        raise HeaderError(f"the record of the run was written by another version of this program: {error}") from error
-    try:
+    with _header_of("the record of the run is damaged"):
         return RUN.read(document)
+
+
+@contextmanager
+def _header_of(trouble: str) -> Iterator[None]:
+    try:
+        yield
     except SchemaError as error:
-        raise HeaderError(f"the record of the run is damaged: {error}") from error
+        raise HeaderError(f"{trouble}: {error}") from error
 
 
 def reading_text(reading: Reading) -> str:
@@ -184,10 +187,8 @@ def reading_text(reading: Reading) -> str:
 
 def parse_reading(text: str) -> Reading:
     """The inverse of :func:`reading_text`; raises :class:`HeaderError`."""
-    try:
+    with _header_of("the header of a reading is damaged"):
         return READING.read(load(text))
-    except SchemaError as error:
-        raise HeaderError(f"the header of a reading is damaged: {error}") from error
 
 
 def failure_text(failure: Failure) -> str:
@@ -197,10 +198,8 @@ def failure_text(failure: Failure) -> str:
 
 def parse_failure(text: str) -> Failure:
     """The inverse of :func:`failure_text`; raises :class:`HeaderError`."""
-    try:
+    with _header_of("the record of a failure is damaged"):
         return FAILURE.read(load(text))
-    except SchemaError as error:
-        raise HeaderError(f"the record of a failure is damaged: {error}") from error
 
 
 @dataclass(frozen=True, slots=True)
