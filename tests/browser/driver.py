@@ -67,10 +67,12 @@ class Browser:
         reduced_motion: bool = False,
         size: tuple[int, int] = (1280, 900),
         scale: float = 1,
+        without: str = "",
     ) -> "Iterator[Page]":
         """A page loaded from a file, an address or HTML text (what begins with ``<``), alone in its session.
 
-        ``scale`` is the number of pixels of a screenshot for each CSS pixel.
+        ``scale`` is the number of pixels of a screenshot for each CSS pixel; addresses like ``without`` (``**/x.js``)
+        are not loaded.
         """
         context = self._browser.new_context(
             java_script_enabled=javascript,
@@ -81,6 +83,8 @@ class Browser:
         )
         context.set_default_timeout(PATIENCE * 1000)
         try:
+            if without:
+                context.route(without, lambda route: route.abort())
             page = Page(context.new_page())
             page.load(address)
             yield page
