@@ -66,6 +66,7 @@ class Manifests:
     _chosen: "Selectors" = field(init=False, repr=False, compare=False)
     _filled: "Selectors" = field(init=False, repr=False, compare=False)
     _of: dict[type[Any], list[Any]] = field(init=False, repr=False, compare=False)
+    _last: list[tuple[Any, DesiredState]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Notes where the documents of each selector are: a fleet asks many times for each of its clusters."""
@@ -73,6 +74,7 @@ class Manifests:
         object.__setattr__(self, "_chosen", Selectors(None if item is None else item.heading for item in others))
         object.__setattr__(self, "_filled", Selectors(template.heading for template in self.templates))
         object.__setattr__(self, "_of", {})
+        object.__setattr__(self, "_last", [])
 
     def chosen(self, *labels: Mapping[str, str]) -> list[Declared]:
         """The documents for clusters, in order, whose selector fits any of these labels; no clusters, no fleets."""
@@ -294,6 +296,10 @@ class FindingsByFile:
         return in_order(problem for findings in self._by_path.values() for problem in findings.problems)
 
 
+#: A larger answer is not kept for the next cluster: a worker holds one cluster at a time.
+_SHARED: Final = 100_000
+
+
 def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date) -> DesiredState:
     """Bindings and topics for a declared cluster; what expired before ``as_of`` is apart.
 
@@ -301,6 +307,11 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     declarations outside its scope, bindings or topics that two of its documents declare.
     """
     cluster = declared_cluster(manifests, cluster_name)
+    # All that an answer without a problem depends on, where no document has variables: clusters of a fleet are alike.
+    alike = as_of, cluster.labels, cluster.scope, cluster.topic_defaults
+    for given, answer in manifests._last:
+        if given == alike:
+            return answer
     findings = FindingsByFile(manifests)
     documents = declared_for(manifests, cluster, findings)
     bindings = BindingTable(cluster, roles_for(manifests, cluster, documents), findings.of)
@@ -313,7 +324,10 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
     problems = findings.problems()
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
-    return DesiredState(present, builder.topics, expired, builder.listed, tuple(bindings.repeated))
+    answer = DesiredState(present, builder.topics, expired, builder.listed, tuple(bindings.repeated))
+    shared = not problems and len(present) <= _SHARED and not manifests.chosen_templates(cluster.labels)
+    manifests._last[:] = [(alike, answer)] if shared else []
+    return answer
 
 
 def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:

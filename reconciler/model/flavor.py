@@ -429,7 +429,7 @@ def _fits(pattern: re.Pattern[str] | None, text: str) -> bool:
 
 def mixed_names(bindings: Collection[AclBinding]) -> ShownFlavor | None:
     """The make whose accounts have two names, where a listing has both kinds: each may name one account twice."""
-    principals = {binding.entry.principal for binding in bindings}
+    principals = {entry[0] for _, entry in bindings}  # by its place: each plan asks all bindings
     resource = min(filter(_RESOURCE_ID.fullmatch, principals), default=None)
     for flavor in FLAVORS.values() if resource is not None else ():
         integer = min(filter(flavor.is_alias, principals), default=None)

@@ -9,7 +9,7 @@ A binding is selected only if its own pattern lies wholly inside the selector: P
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
@@ -217,6 +217,12 @@ class Scope:
         if self.exclude and any(item.selects(binding) for item in self.exclude):
             return False
         return not self.ignores(binding)
+
+    def not_owned(self, bindings: frozenset[AclBinding]) -> Collection[AclBinding]:
+        """Those that may not be planned at all."""
+        if self.include is None and not self.exclude and not self.ignore:
+            return on_reserved_names(bindings)
+        return [binding for binding in bindings if not self.owns(binding)]
 
     def owns_topic(self, name: str, *, declared: bool) -> bool:
         """Whether a topic may be planned at all; without ``include`` only declared ones may."""

@@ -60,6 +60,10 @@ _OPERATION: Final = OPERATION.write
 _new_binding: Final = partial(tuple.__new__, AclBinding)
 #: So many rows are remembered: those of one principal are near each other, as a rule.
 _MOST_ROWS: Final = 1 << 10
+#: The same by snapshots that are read one after the other, as those of a fleet: they are much alike.
+_SEEN_ROWS: Final[dict[tuple[Any, ...], tuple[AccessControlEntry, ...]]] = {}
+_KINDS: Final = {item.name: item for item in ResourceType}
+_FORMS: Final = {item.name: item for item in PatternType}
 
 
 class PatternGroup(NamedTuple):
@@ -114,15 +118,19 @@ def read_items(
 
     Raises :class:`SchemaError`, which need not say what is wrong nor where.
     """
-    read, count, same = _group_codec(_Rows().read, closed=closed).read, 0, known.get
+    rows, count = _Rows(_SEEN_ROWS).read, 0
+    read = _group_codec(rows, closed=closed).read
 
     def bindings() -> Iterator[AclBinding]:
         nonlocal count
         for item in items:
-            group = read(item)
-            pattern = group.pattern
-            pattern = same(pattern, pattern)
-            for row in group.entries:
+            entries: Iterable[Any]
+            if (pattern := _same_pattern(item, known)) is not None:
+                entries = rows(item[_ENTRIES])
+            else:
+                group = read(item)
+                pattern, entries = group.pattern, group.entries
+            for row in entries:
                 count += len(row)
                 # Without the constructor, which is a Python call for each of millions.
                 yield from map(_new_binding, zip(repeat(pattern), row))
@@ -132,6 +140,15 @@ def read_items(
     if len(found) != count:
         raise SchemaError("a binding occurs twice")
     return found
+
+
+def _same_pattern(item: Any, patterns: Mapping[ResourcePattern, ResourcePattern]) -> ResourcePattern | None:
+    """Which of ``patterns`` a group has, if it has the fields of a group: without a codec for each of them."""
+    try:
+        kind, form = _KINDS[item["resourceType"]], _FORMS[item["patternType"]]
+        return patterns.get((kind, item["name"], form)) if len(item) == 4 and _ENTRIES in item else None  # type: ignore[call-overload]
+    except (KeyError, TypeError):
+        return None
 
 
 def _read_in_order(items: list[Any], group: Record[PatternGroup]) -> frozenset[AclBinding]:
@@ -165,8 +182,8 @@ class _Rows:
 
     __slots__ = ("_entries", "_known", "_texts")
 
-    def __init__(self) -> None:
-        self._known: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] = {}
+    def __init__(self, seen: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] | None = None) -> None:
+        self._known: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] = {} if seen is None else seen
         self._entries: dict[AccessControlEntry, AccessControlEntry] = {}
         self._texts: dict[str, str] = {}
 
