@@ -44,7 +44,8 @@ def _listing(broker: Sandbox) -> str:
     [jars] = (found for found in jar_directory().glob("3.9.*") if found.is_dir())
     config = broker.client_directory / "admin.properties"
     arguments = ["--bootstrap-server", broker.bootstrap, "--command-config", str(config), "--list"]
-    java = [str(find_java().executable), "-Xmx256m", "-cp", f"{jars}/*", "kafka.admin.AclCommand"]
+    java = [str(find_java().executable), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]
+    java += ["-cp", f"{jars}/*", "kafka.admin.AclCommand"]
     return subprocess.run([*java, *arguments], check=True, capture_output=True, text=True, timeout=60).stdout
 
 

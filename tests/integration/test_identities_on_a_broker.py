@@ -171,7 +171,14 @@ def test_each_right_to_act_as_another_works_on_a_broker(tmp_path: Path, identiti
     classes = compiled(Path(__file__).parent / "judges", tmp_path, DEFAULT_VERSION)
     jars = broker_jars(exact_version(DEFAULT_VERSION), java, lambda _: None)
     given = identities.settings("admin")
-    command = [str(java.executable), "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars}/*", "IdentityJudge"]
+    command = [
+        str(java.executable),
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-cp",
+        f"{classes}:{jars}/*",
+        "IdentityJudge",
+    ]
     command += [given["bootstrap.servers"], given["sasl.password"], str(port)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
     assert run.returncode == 0, run.stderr[-2_000:]

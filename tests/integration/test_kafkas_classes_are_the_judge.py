@@ -284,7 +284,14 @@ def test_every_client_quota_is_the_one_that_kafka_chooses(tmp_path: Path) -> Non
     java = find_java()
     jars = broker_jars(exact_version("4.4"), java, lambda _: None)
     classes = compiled(Path(__file__).parent / "judges" / "quotas", tmp_path, "4.4")
-    command = [str(java.executable), "-XX:TieredStopAtLevel=1", "-cp", f"{classes}:{jars}/*", "QuotaJudge"]
+    command = [
+        str(java.executable),
+        "-XX:TieredStopAtLevel=1",
+        "-XX:+UseSerialGC",
+        "-cp",
+        f"{classes}:{jars}/*",
+        "QuotaJudge",
+    ]
     run = subprocess.run(
         command, input="\n".join([*lines, ""]), capture_output=True, text=True, timeout=_SECONDS, check=True
     )
