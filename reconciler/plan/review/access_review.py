@@ -257,7 +257,13 @@ def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChan
         if principal is not None and new.zones(principal) != old.zones(principal):
             known += old.inherited(principal)
             gained += new.inherited(principal)
-        yield from (row for row in gained if not _reviewed(row, known))
+        # Nearly every row is reviewed on just its names: to compare each with all others would be a square of them.
+        alike: dict[Region, list[AccessChange]] = {}
+        for one in known:
+            alike.setdefault(one.region, []).append(one)
+        for row in gained:
+            if not _reviewed(row, alike.get(row.region, ())) and not _reviewed(row, known):
+                yield row
 
 
 def news(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:

@@ -5,12 +5,15 @@ from itertools import product
 from random import Random
 from typing import Final
 
+import pytest
+
 from reconciler.access.difference import Witness
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
 from reconciler.codec.annotated import record_of
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.state import FactSource
+from reconciler.plan.review import access_review
 from reconciler.plan.review.access_change import AccessChange, ExemptPrincipal
 from reconciler.plan.review.access_review import AccessReview, unreviewed
 
@@ -133,3 +136,19 @@ def test_a_file_keeps_each_row_and_exception() -> None:
         assert ROW.read(ROW.write(whole)) == whole
         exempt = ExemptPrincipal("User:a", region)
         assert EXEMPT.read(EXEMPT.write(exempt)) == exempt
+
+
+def test_what_is_reviewed_on_just_its_names_is_compared_with_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an apply of 10,000 ACLs of one principal would compare a hundred million rows."""
+    really, compared = access_review._stands_for, list[AccessChange]()
+
+    def stands_for(reviewed: AccessChange, row: AccessChange) -> bool:
+        compared.append(row)
+        return really(reviewed, row)
+
+    monkeypatch.setattr(access_review, "_stands_for", stands_for)
+    witness, read = Witness("User:w", "10.0.0.1", "x"), (AclOperation.READ,)
+    names = [Region(ResourceType.TOPIC, literal(f"t{number}"), ()) for number in range(100)]
+    review = AccessReview(access_changes=tuple(AccessChange("User:a", ANY, name, read, (), witness) for name in names))
+    assert [*unreviewed(review, review)] == []
+    assert len(compared) == len(names)
