@@ -7,6 +7,7 @@ Spark at its best is an ordinary session (both of Java's compilers, adaptive exe
 before, four a side. ``LOCAL_TASKS`` in ``reconciler/parts/fleet/engine.py`` comes from here.
 """
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -23,18 +24,22 @@ from reconciler.results.fleet_drift import run_text
 
 _OURS: Final = """
 import sys, pathlib
+from reconciler.model.frozen import collect_rarely
+collect_rarely()  # as the command begins
+from reconciler.model.scope import Scope
 from reconciler.parts.fleet.app.engines import EngineName, EngineOptions, chosen_engine
 from reconciler.parts.fleet.tables import store_at
-from reconciler.parts.fleet.tasks.comparing import compare_fleet
+from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
+from reconciler.plan.difference import DiffRules
 from reconciler.results.fleet_drift import parse_run
-from benchmarks.fleet.fleets import no_rules
 
 place, name = sys.argv[1:]
 with chosen_engine(EngineOptions(EngineName(name))) as choice:
     if name == "spark":
         choice.begin()
     desired, live = (parse_run(pathlib.Path(place, side).read_text()) for side in ("desired", "live"))
-    drift = compare_fleet(choice(), store_at(place), desired, live, no_rules(live), "engines")
+    rules = {reading.cluster: Rules(Scope(), DiffRules()) for reading in live.readings}
+    drift = compare_fleet(choice(), store_at(place), desired, live, rules, "engines")
     assert not drift.failed
     print(drift.totals.changes, flush=True)
     sys.stdin.read()
@@ -114,7 +119,9 @@ def compared(place: str, name: str) -> Answer:
     script, argument = ENGINES[name]
     start = time.perf_counter()
     words = [sys.executable, "-c", script, place, argument]
-    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    # Compiled code is kept, as of any package that is installed: else ours alone is compiled at each start.
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
         assert process.stdout is not None
         differences = int(process.stdout.readline())
         seconds = time.perf_counter() - start

@@ -75,7 +75,11 @@ def planned(checkout: Path, root: Path) -> Use:
 
 def watched(checkout: Path, root: Path, arguments: list[str], patience: float = _PATIENCE_SECONDS) -> Use:
     """One command of ``fleet`` to its end; raises ``RuntimeError`` if it fails. Differences are no failure."""
-    kept = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("RECONCILER_")}
+    # Compiled code is kept, as of any package that is installed.
+    left = ("CI", "PYTHONDONTWRITEBYTECODE")
+    kept = {
+        name: value for name, value in os.environ.items() if name not in left and not name.startswith("RECONCILER_")
+    }
     environment = {**kept, "XDG_CACHE_HOME": str(root / "cache"), "PYTHONPATH": str(checkout)}
     command = [sys.executable, "-c", _START, "fleet", *arguments]
     start = time.perf_counter()
