@@ -1,7 +1,7 @@
 """What a principal may do, and who may do an operation: exact, as regions of names and sets of hosts."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import Final, NamedTuple, TypeAlias
@@ -17,6 +17,7 @@ from reconciler.access.names import (
     Region,
     RegionEffect,
     has_names,
+    inside,
     names_of,
     outermost,
     shortest_name,
@@ -61,21 +62,28 @@ class Access:
         return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.operations), self.certain)
 
 
-def access_of(authorizer: Authorizer, principal: str) -> list[Access]:
+def access_of(authorizer: Authorizer, principal: str, within: Iterable[Region] | None = None) -> list[Access]:
     """Everything that a principal may do, including through ``User:*`` and default-allow; sorted.
 
-    A super user may do everything and has no rows: check ``authorizer.super_users`` first.
+    With ``within`` on the names around these regions alone. A super user may do everything and has no rows: check
+    ``authorizer.super_users`` first.
     """
-    return _readings(authorizer, lambda interpretation: _access_in(interpretation, principal))
+    # CLUSTER has one resource; every other type has unlimited names.
+    zones = {kind: [CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES] for kind in _TYPES}
+    if within is not None:
+        regions = tuple(within)
+        zones = {kind: outermost(region.names for region in regions if region.resource_type is kind) for kind in _TYPES}
+    return _readings(authorizer, lambda interpretation: _access_in(interpretation, principal, zones))
 
 
-def _access_in(interpretation: Interpretation, principal: str) -> Iterator[Access]:
+def _access_in(
+    interpretation: Interpretation, principal: str, zones: Mapping[ResourceType, Iterable[NameSet]]
+) -> Iterator[Access]:
     comparison = AccessComparison(None, interpretation, principal)
     for kind in _TYPES:
-        # CLUSTER has one resource; every other type has unlimited names.
-        zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
-        for piece in comparison.pieces(principal, kind, zone):
-            yield _access(principal, piece)
+        for zone in zones[kind]:
+            for piece in comparison.pieces(principal, kind, zone):
+                yield _access(principal, piece)
 
 
 def _access(principal: str | None, piece: RegionEffect) -> Access:
@@ -451,7 +459,7 @@ class OwnAccess:
     of its ``names`` what ``everybody_else`` may.
     """
 
-    __slots__ = ("_authorizer", "_comparisons", "_indexes", "_to_lose")
+    __slots__ = ("_authorizer", "_comparisons", "_indexes", "_shared", "_to_lose", "everybody_else")
 
     def __init__(self, authorizer: Authorizer, compared: Iterable[Authorizer] = ()) -> None:
         """``compared`` are other states that the answers are compared with: names of own ACLs in any are own in all."""
@@ -467,18 +475,28 @@ class OwnAccess:
             for kind in _OTHER_TYPE
             if any(comparison.by_other_type(unnamed, kind) for comparison in self._comparisons.values())
         }
-
-    def everybody_else(self) -> list[Access]:
-        """What a principal may do that no ACL names; sorted."""
-        return _readings(self._authorizer, lambda world: _everybody_else_in(self._comparisons[id(world)]))
+        #: What a principal may do that no ACL names; sorted.
+        self.everybody_else = _readings(authorizer, lambda world: _everybody_else_in(self._comparisons[id(world)]))
+        self._shared = frozenset(row.region.resource_type for row in self.everybody_else)
 
     def names(self, principal: str) -> list[Region]:
         """Where its own ACLs decide what a principal may do, and nothing of everybody else counts; sorted."""
         return [Region(kind, zone) for kind in _TYPES for zone in self._zones(principal, kind) if has_names(kind, zone)]
 
     def rows(self, principal: str) -> list[Access]:
-        """What it may do there, and elsewhere by an own ACL on another type of resource; sorted."""
-        return _readings(self._authorizer, partial(self._rows_in, principal))
+        """What it may do there, and elsewhere by an own ACL on another type of resource; sorted.
+
+        Without operations are those of its names on which it may do nothing, of types on which everybody else may do
+        something.
+        """
+        rows = _readings(self._authorizer, partial(self._rows_in, principal))
+        held = {kind: sorted(row.region.names for row in rows if row.region.resource_type is kind) for kind in _TYPES}
+        host = next(iter(self._comparisons.values())).classes(frozenset())[0].sample
+        for region in self.names(principal):
+            kind, name = region.resource_type, region.witness()
+            if kind in self._shared and name is not None and not inside(held[kind], region.names):
+                rows.append(Access(principal, _EVERYWHERE, region, frozenset(), host, name))
+        return sorted(rows, key=lambda row: row.order)
 
     def _rows_in(self, principal: str, interpretation: Interpretation) -> Iterator[Access]:
         comparison = self._comparisons[id(interpretation)]

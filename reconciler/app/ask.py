@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from reconciler.access.effective import access_of
+from reconciler.access.effective import Access, OwnAccess, access_of
 from reconciler.access.holders import Flow
 from reconciler.access.names import Region
 from reconciler.access.questions import Grounds
@@ -107,8 +107,16 @@ def _answer(view: AccessView, links: Links, principal: str, most: int | None) ->
     if greatest is not least or links.memberships:
         world = Reach(greatest, people, links, perhaps=True)
         perhaps = {who: via for who, via in _identities(world, world.reached(principal, most)) if who not in sure}
+    own = OwnAccess(authorizer)
+
+    def access(who: str | None, via: tuple[Hop, ...]) -> tuple[Access, ...]:
+        if who is None:
+            return ()
+        # What everybody may do is listed once, with what the principal may do itself.
+        return tuple(own.rows(who) if via else access_of(authorizer, who))
+
     identities = [
-        ActedAs(who, via, () if who is None else tuple(access_of(authorizer, who)), results is sure)
+        ActedAs(who, via, access(who, via), results is sure, bool(via and who is not None and own.everybody_else))
         for results in (sure, perhaps)
         for who, via in results.items()
     ]

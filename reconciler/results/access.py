@@ -212,12 +212,14 @@ class ActedAs:
     """As whom a principal could act, by which hops, and what that principal may do; ``None``: as anybody.
 
     Without hops it is the principal itself. ``certain`` is false where it depends on something that is not known.
+    ``like_everybody``: what everybody else may do on names that no ACL of its own covers is left out of ``access``.
     """
 
     principal: str | None
     hops: tuple[Hop, ...]
     access: tuple[Access, ...] = ()
     certain: bool = True
+    like_everybody: bool = False
 
 
 @dataclass(frozen=True, slots=True)

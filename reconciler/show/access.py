@@ -7,7 +7,7 @@ from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
 from reconciler.access.effective import Access, Holders, OwnAccess, access_of
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.interpretation import unnamed_principal
-from reconciler.access.names import NameSet, Region, inside
+from reconciler.access.names import Region
 from reconciler.access.questions import instead
 from reconciler.codec.values import PATTERN
 from reconciler.dataclass import dataclass
@@ -31,11 +31,10 @@ _EVERYBODY: Final = "everybody else"
 _SUPER_USER: Final = "super user"
 _EVERYTHING: Final = "everything"
 _NOTHING: Final = "nothing"
-_LIKE_EVERYBODY: Final = f"what {_EVERYBODY}"
-_ELSEWHERE: Final = "on names that no ACL of its own covers"
+_ALIKE: Final = (f"what {_EVERYBODY} can do", "on names that no ACL of its own covers")
+#: Of a principal whose rows are on names of its own.
+LIKE_EVERYBODY: Final = " ".join(_ALIKE)
 _COLUMNS: Final = ("PRINCIPAL", "ON", "BY", "DECLARED")
-#: An example of any address, kept for documentation (RFC 5737).
-_ANY_ADDRESS: Final = "192.0.2.0"
 _T = TypeVar("_T")
 
 
@@ -43,31 +42,20 @@ _T = TypeVar("_T")
 class Holding:
     """What one principal may do; ``principal=None`` is everybody whom no ACL names.
 
-    With ``own`` it may do on all other names what everybody else may, which ``rows`` leave out; without, they are all.
+    ``like_everybody``: on names that no ACL of its own covers, it may do what everybody else may, which ``rows`` leave
+    out. ``own`` are the names that one covers.
     """
 
     principal: str | None
     rows: tuple[Access, ...]
     super_user: bool = False
-    own: tuple[Region, ...] | None = None
+    like_everybody: bool = False
+    own: tuple[Region, ...] = ()
 
     @property
     def name(self) -> str:
         """How it is called in a report."""
         return self.principal or _EVERYBODY
-
-    @property
-    def all_rows(self) -> Iterator[Access]:
-        """Its rows, and one without operations for its own names on which it may do nothing, whoever else may."""
-        yield from self.rows
-        held: dict[ResourceType, list[NameSet]] = {}
-        for row in self.rows:
-            held.setdefault(row.region.resource_type, []).append(row.region.names)
-        ordered = {kind: sorted(names) for kind, names in held.items()}
-        for region in self.own or ():
-            name = region.witness()
-            if name is not None and not inside(ordered.get(region.resource_type, []), region.names):
-                yield Access(self.principal, ANY_HOST, region, frozenset(), _ANY_ADDRESS, name)
 
 
 def holdings(
@@ -96,15 +84,14 @@ def own_holdings(
 ) -> tuple[Holding, ...]:
     """What everybody else may do, and then what each principal may by ACLs of its own."""
     own = OwnAccess(view.authorizer, (other.authorizer for other in compared))
-    everybody = Holding(None, _of_type(own.everybody_else(), kind))
+    everybody = Holding(None, _of_type(own.everybody_else, kind))
     held = [everybody]
     for who in principals:
         if who in view.authorizer.super_users:
             held.append(Holding(who, (), super_user=True))
             continue
-        names = tuple(region for region in own.names(who) if kind in (None, region.resource_type))
-        # Where everybody else may do nothing, there is nothing else.
-        held.append(Holding(who, _of_type(own.rows(who), kind), own=names if everybody.rows else None))
+        rows, names = _of_type(own.rows(who), kind), tuple(own.names(who))
+        held.append(Holding(who, rows, like_everybody=bool(everybody.rows), own=names))
     return tuple(held)
 
 
@@ -165,9 +152,9 @@ def _section(before: Holding, after: Holding, style: Style, *, several: bool) ->
 
 
 def _held_lines(held: Holding) -> Iterator[str]:
-    yield from map(row_words, held.all_rows)
-    if held.own is not None:
-        yield f"{_LIKE_EVERYBODY} can do {_ELSEWHERE}"
+    yield from map(row_words, held.rows)
+    if held.like_everybody:
+        yield LIKE_EVERYBODY
 
 
 def _compared(before: Sequence[str], after: Sequence[str], style: Style, *, several: bool) -> Iterator[str]:
@@ -366,14 +353,14 @@ def access_table(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dic
     for (view, held), when in zip(found, times(found), strict=True):
         for one in held:
             start = [view.cluster, when.strip(" :"), one.name]
-            if one.super_user or (not one.rows and one.own is None):
+            if one.super_user or (not one.rows and not one.like_everybody):
                 all_of_it = (_EVERYTHING, _EVERYTHING) if one.super_user else (_NOTHING, "")
                 rows.append([*start, *all_of_it, "", view.condition])
-            for row in one.all_rows:
+            for row in one.rows:
                 perhaps = "" if row.certain else "perhaps "
                 rows.append([*start, perhaps + _operations(row), row.region.describe(), str(row.hosts), view.condition])
-            if one.own is not None:
-                rows.append([*start, f"{_LIKE_EVERYBODY} can do", _ELSEWHERE, "", view.condition])
+            if one.like_everybody:
+                rows.append([*start, *_ALIKE, "", view.condition])
     return {"columns": ["CLUSTER", "STATE", "PRINCIPAL", "OPERATION", "RESOURCE", "HOST", "CONDITION"], "rows": rows}
 
 
@@ -390,8 +377,8 @@ def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) ->
                     {
                         "principal": holding.principal,
                         "superUser": holding.super_user,
-                        "access": [access_document(row) for row in holding.all_rows],
-                        "likeEverybodyElse": holding.own is not None,
+                        "access": [access_document(row) for row in holding.rows],
+                        "likeEverybodyElse": holding.like_everybody,
                         **view.beside_document(holding.principal),
                     }
                     for holding in held

@@ -121,7 +121,8 @@ def _cell(holding: Holding, kind: ResourceType, name: str, elsewhere: Sequence[A
     if holding.super_user:
         return AccessCell(SUPPORTED_OPERATIONS[kind], whole=True)
     rows = [row for row in holding.rows if row.region.contains(name)]
-    if holding.own is not None and not any(region.contains(name) for region in holding.own):
+    own = (region for region in holding.own if region.resource_type is kind)
+    if holding.like_everybody and not any(region.contains(name) for region in own):
         rows += elsewhere
     hosts: dict[AclOperation, list[Hosts]] = {}
     for row in rows:

@@ -47,7 +47,7 @@ from reconciler.results.words import (
     request_document,
     resource_words,
 )
-from reconciler.show.access import allowing_rule, row_words
+from reconciler.show.access import LIKE_EVERYBODY, allowing_rule, row_words
 from reconciler.show.quota import ClientLimits
 
 _RULES: Final = {
@@ -518,9 +518,11 @@ def _identity_lines(item: ActedAs, answer: ReachAnswer) -> Iterator[str]:
         yield f"    by {' → '.join(hop_words(hop, answer.evidence) for hop in item.hops)}"
     if answer.tokens is not None and item.principal is not None:
         yield from (f"    {line}" for line in token_lines(answer.tokens, item.principal, held=False))
-    if not item.access and item.principal is not None:
+    if not item.access and item.principal is not None and not item.like_everybody:
         yield "    can do nothing"
     yield from (f"    {row_words(row)}" for row in item.access)
+    if item.like_everybody:
+        yield f"    {LIKE_EVERYBODY}"
 
 
 def _moves(moves: Sequence[Hop], given: GivenBy) -> str:
@@ -542,6 +544,7 @@ def reach_document(results: Sequence[tuple[AccessView, ReachAnswer]]) -> dict[st
                         "words": " → ".join(hop_words(hop, answer.evidence) for hop in item.hops),
                         "steps": [STEP.write(step) for hop in item.hops for step in _hop_steps(hop, answer.evidence)],
                         "access": [access_document(row) for row in item.access],
+                        "likeEverybodyElse": item.like_everybody,
                         "tokens": None
                         if answer.tokens is None or item.principal is None
                         else token_documents(answer.tokens, item.principal),

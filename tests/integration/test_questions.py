@@ -286,6 +286,22 @@ def test_what_everybody_may_do_is_listed_once(here: Place) -> None:
     assert "everybody" not in alone
 
 
+def test_what_everybody_may_do_is_no_worth_of_a_stolen_credential(here: Place) -> None:
+    here.live(
+        "USER:L:User:b User:a@* ALLOW CREATE_TOKENS",
+        "TOPIC:L:ledger User:b@* ALLOW READ",
+        "TOPIC:L:news User:*@* ALLOW READ",
+    )
+    identities = here.document("reach", "User:a", *here.cluster, "--path", str(here.directory))["states"][0][
+        "identities"
+    ]
+    itself, other = identities
+    assert (itself["likeEverybodyElse"], other["likeEverybodyElse"]) == (False, True)
+    assert "topic `news`" in [row["names"] for row in itself["access"]]
+    assert [row["names"] for row in other["access"]] == ["topic `ledger`"]
+    assert ELSEWHERE in here.ask("reach", "User:a", *here.cluster).out.splitlines()
+
+
 def compared(before: list[str], after: list[str], default_allow: bool | None) -> list[str]:
     """The lines of the section of User:a, before and after a change."""
     authorizers = (Authorizer(bindings(*acls), (), default_allow, (4, 4)) for acls in (before, after))

@@ -65,7 +65,7 @@ def test_every_request_that_is_permitted_is_in_one_row_of_all(cluster: Cluster) 
 def test_rows_of_its_own_and_everybody_elses_are_what_a_principal_may_do(change: tuple[Cluster, Cluster]) -> None:
     for cluster, other in (change, change[::-1]):
         own = OwnAccess(authorizer_of(cluster), [authorizer_of(other)])
-        everybody = own.everybody_else()
+        everybody = own.everybody_else
         for principal in set(ASKERS).difference(cluster.super_users):
             rows, names = own.rows(principal), own.names(principal)
             assert names == OwnAccess(authorizer_of(other), [authorizer_of(cluster)]).names(principal)

@@ -127,7 +127,7 @@ def test_rows_of_each_principal_have_every_truth_and_certain_ones_hold_in_each(
     if not open_known:
         truths = [one._replace(default_allow=default) for one in truths for default in (False, True)]
     own = OwnAccess(state)
-    everybody = own.everybody_else()
+    everybody = own.everybody_else
     for principal, (kind, name) in product(sorted({*ASKERS} - {*cluster.super_users}), POINTS):
         elsewhere = not any(one.resource_type is kind and one.contains(name) for one in own.names(principal))
         rows = [*own.rows(principal), *(everybody if elsewhere else ())]

@@ -1,7 +1,12 @@
 """Reviewed gains against any later state: named are exactly those that somebody would miss somewhere."""
 
 from random import Random
+from unittest.mock import patch
 
+import pytest
+
+from reconciler.access import comparison as comparing
+from reconciler.access.comparison import permitted_by_api
 from reconciler.access.hosts import ANY_HOST
 from reconciler.model.acl import ResourceType
 from reconciler.model.state import ClusterState
@@ -12,6 +17,7 @@ from reconciler.plan.review.access_review import difference_review
 from reconciler.plan.review.ends import gains_not_in_force
 from tests.property.naive import Ask, permitted
 from tests.property.test_meaning_guards import EVERYWHERE, drawn, steps
+from tests.worlds import bindings
 
 HOSTS = ("10.0.0.1", "10.0.0.2")
 NAMES = {
@@ -59,3 +65,22 @@ def test_a_gain_is_missed_where_some_host_and_name_that_it_is_about_lacks_it() -
         assert sorted(one for one in told if "the cluster" not in one) == sorted(expected), (before, after, now)
         missed += len(expected)
     assert min(missed, held) > 100
+
+
+@pytest.mark.parametrize("default_allow", [False, True])
+def test_each_gain_is_judged_by_the_names_that_it_is_about(*, default_allow: bool) -> None:
+    counts = []
+    for size in (5, 20):
+        before = frozenset(bindings(*(f"TOPIC:L:t{n} User:old{n}@* ALLOW READ" for n in range(size))))
+        after = before | set(bindings(*(f"TOPIC:L:t{n} User:new{n}@* ALLOW READ" for n in range(size))))
+        changes = steps(set(before), set(after))
+        moved = transition(ClusterState("c", before), changes, Facts(), default_allow=default_allow)
+        assert moved is not None
+        live = ClusterState("c", after - set(bindings("TOPIC:L:t1 User:new1@* ALLOW READ")))
+        with patch.object(comparing, "permitted_by_api", side_effect=permitted_by_api) as counted:
+            missing = gains_not_in_force(
+                difference_review(moved.difference), live, Facts(), default_allow=default_allow
+            )
+        assert missing == ("User:new1 would not have READ on all of topic `t1`",)
+        counts.append(counted.call_count)
+    assert 0 < counts[1] <= 4 * counts[0]

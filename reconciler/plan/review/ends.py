@@ -264,15 +264,23 @@ def gains_not_in_force(
     for row in reviewed.access_changes:
         if row.gained and row.reading in (None, "least") and row.since is None:
             rows.setdefault(row.principal, []).append(row)
-    return tuple(text for principal, found in rows.items() for text in _sentences(principal, found, state))
+    hosts: dict[str, set[str]] = {}
+    for _, entry in state.bindings:
+        hosts.setdefault(entry.principal, set()).add(entry.host)
+    of_all = hosts.get(WILDCARD_PRINCIPAL, set())
+    return tuple(
+        text
+        for principal, found in rows.items()
+        for text in _sentences(principal, found, state, of_all | hosts.get(principal or "", set()))
+    )
 
 
-def _sentences(principal: str | None, rows: Iterable[AccessChange], state: Authorizer) -> Iterator[str]:
-    index = state.interpretations.certain
-    access = access_of(state, principal or unnamed_principal([index]))
-    hosts = {
-        binding.entry.host for binding in state.bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)
-    }
+def _sentences(
+    principal: str | None, rows: Sequence[AccessChange], state: Authorizer, hosts: Collection[str]
+) -> Iterator[str]:
+    """``hosts`` are those that entries for the principal name."""
+    asked_for = principal or unnamed_principal([state.interpretations.certain])
+    access = access_of(state, asked_for, [row.region for row in rows])
     samples = [found.sample for found in host_classes(hosts, state.kafka_version)]
     for row in rows:
         # A row for any host is asked about every class of hosts: a DENY on one of them narrows it.

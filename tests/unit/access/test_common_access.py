@@ -78,7 +78,7 @@ def test_nothing_is_in_common_where_every_name_is_covered_or_closed() -> None:
 def test_rows_of_its_own_cost_what_its_own_acls_do(default_allow: bool | None) -> None:
     of_all = [f"TOPIC:L:all{n} User:*@* ALLOW READ" for n in range(MANY)]
     own = OwnAccess(Authorizer(bindings(*HELD, *of_all), (), default_allow, (4, 4)))
-    own.everybody_else()
+
     for n in range(2, MANY):
         with patch.object(comparing, "permitted_by_api", side_effect=permitted_by_api) as counted:
             rows = own.rows(f"User:{n}")
