@@ -141,6 +141,15 @@ def _ends(count: int) -> Iterator[Rule]:
         yield Rule(f"User:s{n}", f"t{n}", end=f"{2027 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}")
 
 
+def _denied_until(count: int) -> Iterator[Rule]:
+    for n in range(count // 2):
+        day = n % 1_500
+        yield Rule(f"User:s{n}", f"t{n}*")
+        yield Rule(
+            f"User:s{n}", f"t{n}", allow=False, end=f"{2027 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}"
+        )
+
+
 #: ACLs of a size, by shape.
 ACLS: Final[dict[str, Callable[[int], Iterator[Rule]]]] = {
     "one name each of one principal": _names,
@@ -156,6 +165,7 @@ ACLS: Final[dict[str, Callable[[int], Iterator[Rule]]]] = {
     "nested prefixes of one principal": lambda count: _nested(count, one=True),
     "nested prefixes, a principal each": lambda count: _nested(count, one=False),
     "an end to each": _ends,
+    "a DENY of each principal that ends": _denied_until,
 }
 
 

@@ -4,7 +4,7 @@ A principal can differ from everybody else only on names that its own bindings m
 else, and rows for single principals, which override them on the names they cover. No row is about super users.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Final, NamedTuple, TypeAlias
@@ -397,25 +397,47 @@ class DifferenceRow:
         return (region.resource_type, who, where, sorted(self.gained), self.reading or "")
 
 
+class AskedNames(NamedTuple):
+    """Names on which a principal's access is asked about; ``principal=None`` is everybody else."""
+
+    principal: str | None
+    resource_type: ResourceType
+    names: NameSet
+
+
 class AccessDifference:
     """Gained and lost access. ``rows`` and ``exceptions`` are about everybody else and the principals of the change.
 
     An exception says that nothing changes for a principal where a row says that something does for everybody else.
     :meth:`reached` adds the principals that are affected only through ``User:*`` or coverage.
+
+    With ``within`` only these principals on these names are compared: without exceptions, and nobody is reached.
     """
 
     __slots__ = ("_guessed", "_reached", "_shifts", "after", "before", "exceptions", "rows")
 
-    def __init__(self, before: Authorizer, after: Authorizer, *, work: Work | None = None) -> None:
+    def __init__(
+        self,
+        before: Authorizer,
+        after: Authorizer,
+        *,
+        work: Work | None = None,
+        within: Collection[AskedNames] | None = None,
+    ) -> None:
         """Compare; what the rows cost counts towards ``work``, which may raise :class:`TooMuchToDecideError`."""
         self.before = before
         self.after = after
         # Who becomes or stops being a super user is reported on its own, not as rows about every resource.
         hidden = before.super_users | after.super_users
         self._guessed = before.interpretations.guesses or after.interpretations.guesses
-        self._shifts = _shifts(before.interpretations, after.interpretations, hidden, work or Work())
+        compared = list(_comparisons(before.interpretations, after.interpretations, hidden, work or Work()))
         self._reached: list[DifferenceRow] | None = None
-        found = self._merged([list(_direct_rows(shift)) for shift in self._shifts])
+        if within is None:
+            self._shifts = [InterpretationDifference(comparison, pairs, hidden) for comparison, pairs in compared]
+            found = self._merged([list(_direct_rows(shift)) for shift in self._shifts])
+        else:
+            self._shifts = []
+            found = self._merged([list(_rows_within(comparison, within)) for comparison, _ in compared])
         self.rows = tuple(row for row in found if row.gained or row.lost)
         self.exceptions = tuple(row for row in found if not row.gained and not row.lost)
 
@@ -461,6 +483,8 @@ class AccessDifference:
 
     def _merged(self, readings: list[list[DifferenceRow]]) -> list[DifferenceRow]:
         """Merge the rows of one comparison or two: rows of both are certain, others depend on what is unknown."""
+        if not readings:
+            return []
         if len(readings) == 1:
             return sorted(readings[0], key=lambda row: row.order)
         first, second = (dict.fromkeys(rows) for rows in readings)
@@ -475,24 +499,34 @@ class AccessDifference:
         return sorted(found, key=lambda row: row.order)
 
 
-def compare_access(before: Authorizer, after: Authorizer, *, work: Work | None = None) -> AccessDifference:
+def compare_access(
+    before: Authorizer, after: Authorizer, *, work: Work | None = None, within: Collection[AskedNames] | None = None
+) -> AccessDifference:
     """The access difference; fastest if ``after`` is ``before.with_changes(…)``: the two then share their tables."""
-    return AccessDifference(before, after, work=work)
+    return AccessDifference(before, after, work=work, within=within)
 
 
-def _shifts(
+def _comparisons(
     before: Interpretations, after: Interpretations, hidden: frozenset[str], work: Work
-) -> list[InterpretationDifference]:
+) -> Iterator[tuple[AccessComparison, Sequence[InterpretationPair]]]:
     """One comparison if everything is known, else two: default-allow off and on, or what is certain and possible."""
     unnamed = unnamed_principal((item.index for side in (before, after) for item in side.both), hidden)
     if before.guesses or after.guesses:
         pairs = list(dict.fromkeys(zip(before.readings, after.readings, strict=True)))
-        return [
-            InterpretationDifference(comparison(before, after, unnamed, work), pairs, hidden)
-            for comparison in (CertainChange, PossibleChange)
-        ]
-    found = dict.fromkeys(zip(before.both, after.both, strict=True))
-    return [InterpretationDifference(AccessComparison(*pair, unnamed, work=work), [pair], hidden) for pair in found]
+        yield from ((kind(before, after, unnamed, work), pairs) for kind in (CertainChange, PossibleChange))
+        return
+    for pair in dict.fromkeys(zip(before.both, after.both, strict=True)):
+        yield AccessComparison(*pair, unnamed, work=work), [pair]
+
+
+def _rows_within(comparison: AccessComparison, places: Collection[AskedNames]) -> Iterator[DifferenceRow]:
+    zones: dict[tuple[str | None, ResourceType], set[NameSet]] = {}
+    for place in places:
+        zones.setdefault((place.principal, place.resource_type), set()).add(place.names)
+    for (principal, kind), names in zones.items():
+        example = comparison.unnamed if principal is None else principal
+        for zone in outermost(names):
+            yield from (_row(principal, example, piece) for piece in comparison.pieces(example, kind, zone))
 
 
 def _direct_rows(shift: InterpretationDifference) -> Iterator[DifferenceRow]:

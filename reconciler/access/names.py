@@ -364,6 +364,17 @@ def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
     return found
 
 
+def around(key: NameSet) -> Iterator[NameSet]:
+    """The sets that contain ``key``, wider ones first, itself included."""
+    yield from (NameSet(key.text[:length]) for length in range(len(key.text) + (key.kind != LITERAL)))
+    if key.kind == LITERAL:
+        yield from (NameSet(key.text), key)
+        if ASTERISK_NAMES.matches(key.text):
+            yield ASTERISK_NAMES
+    elif key == ASTERISK_NAMES:
+        yield key
+
+
 def inside(ordered: list[NameSet], key: NameSet) -> list[NameSet]:
     """The sets of a sorted list that are inside ``key``."""
     if key.literal:

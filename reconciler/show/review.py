@@ -138,8 +138,11 @@ def movers(access: AccessReview) -> tuple[set[str | None], set[str | None], set[
 
 def later_words(access: AccessReview) -> str:
     """`` on 2027-02-23, when a DENY ends``: the first end at which somebody gains; empty where there is none."""
-    first = min((row.since for row in access.access_changes if row.since is not None), default=None)
-    return "" if first is None else f" {ending_words(first)}"
+    ends = {row.since for row in access.access_changes if row.since is not None}
+    if not ends:
+        return ""
+    day, comma, why = ending_words(min(ends)).partition(",")
+    return f" {day}{' and later' if len(ends) > 1 else ''}{comma}{why}"
 
 
 def _who(found: Collection[str | None]) -> str:

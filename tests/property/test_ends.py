@@ -5,9 +5,11 @@ from collections.abc import Iterator
 from itertools import product
 from random import Random
 from typing import Final
+from unittest.mock import patch
 
 import pytest
 
+from reconciler.access import difference as comparing
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import ANY_HOST
 from reconciler.app import access_checks
@@ -31,6 +33,7 @@ from reconciler.plan.propose import Request, propose
 from reconciler.plan.review.access_review import AccessTrend
 from reconciler.results.findings import ClaimResult, ClaimStatus
 from tests.property.naive import Ask, permitted
+from tests.worlds import bindings
 
 TODAY: Final = datetime.date(2026, 11, 26)
 DAYS: Final = [TODAY + datetime.timedelta(days=days) for days in range(8)]
@@ -194,3 +197,32 @@ def test_a_claim_passes_only_if_it_passes_on_every_day_and_its_first_failure_is_
                 later += failing[0] != TODAY
                 assert failing[0] == (TODAY if result.since is None else result.since.instant.date())
     assert later > 5
+
+
+def test_who_is_still_denied_when_others_gain_is_named_on_its_own_day() -> None:
+    of_all, denied, longer = bindings(
+        "TOPIC:L:xa User:*@* ALLOW READ", "TOPIC:L:xa User:*@* DENY READ", "TOPIC:L:xa User:a@* DENY READ"
+    )
+    origin = Origin("a.yaml", 1, 1)
+    ends = {of_all: None, denied: DAYS[0], longer: DAYS[2]}
+    declared = {one: Declaration(origin, expires=None if day is None else Expiry(day)) for one, day in ends.items()}
+    live = ClusterState("c", frozenset(ends))
+    plan = propose(DesiredState(declared), live, Terms("c", default_allow=False), Request(TODAY))
+    gained = [(row.principal, row.since.instant.date()) for row in plan.access.access_changes if row.since]
+    assert gained == [(None, DAYS[1]), ("User:a", DAYS[3])]
+
+
+def test_each_end_is_judged_by_the_names_that_it_is_about() -> None:
+    counts = []
+    for size in (5, 20):
+        declared = {}
+        for n in range(size):
+            allow, deny = bindings(f"TOPIC:P:t{n}. User:s{n}@* ALLOW READ", f"TOPIC:L:t{n}.x User:s{n}@* DENY READ")
+            declared[allow] = Declaration(Origin("a.yaml", 1, 1))
+            declared[deny] = Declaration(Origin("a.yaml", 1, 1), expires=Expiry(TODAY + datetime.timedelta(days=n + 1)))
+        live = ClusterState("c", frozenset(declared))
+        with patch.object(comparing, "_own_rows", side_effect=comparing._own_rows) as counted:
+            plan = propose(DesiredState(declared), live, Terms("c", default_allow=False), Request(TODAY))
+        assert len({row.since for row in plan.access.access_changes}) == size
+        counts.append(counted.call_count)
+    assert counts[1] <= 4 * counts[0]

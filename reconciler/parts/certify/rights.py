@@ -14,7 +14,7 @@ from urllib.parse import quote
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import every_access
 from reconciler.access.hosts import ANY_HOST, Hosts
-from reconciler.access.names import ASTERISK_NAMES, LITERAL, NameSet, Region, inside, names_of
+from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, around, inside, names_of
 from reconciler.access.operations import IMPLICATIONS, bits
 from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass
@@ -95,8 +95,8 @@ class OwnedNames:
         """The teams of the narrowest pattern around all of the names."""
         own = self._own.get(kind, {})
         if (kind, names) not in self._known:
-            around = [key for key in _around(names) if key in own]
-            self._known[kind, names] = own[around[-1]] if around else frozenset()
+            wider = [key for key in around(names) if key in own]
+            self._known[kind, names] = own[wider[-1]] if wider else frozenset()
         return self._known[kind, names]
 
     def split(self, region: Region) -> Iterator[tuple[str, Region]]:
@@ -130,17 +130,6 @@ def owner_of(teams: Iterable[str]) -> str:
     return "+".join(sorted(quote(team, safe="") for team in teams)) or PLATFORM
 
 
-def _around(names: NameSet) -> Iterator[NameSet]:
-    """The sets that contain these names, wider ones first."""
-    yield from (NameSet(names.text[:length]) for length in range(len(names.text) + (names.kind != LITERAL)))
-    if names.kind == LITERAL:
-        yield from (NameSet(names.text), names)
-        if ASTERISK_NAMES.matches(names.text):
-            yield ASTERISK_NAMES
-    elif names == ASTERISK_NAMES:
-        yield names
-
-
 class _Allows:
     """The ALLOWs of each principal, to find those behind a right."""
 
@@ -169,7 +158,7 @@ class _Allows:
             for names in inside(self._ordered[key], region.names)
             if names != region.names and not (cuts and (names in cuts or any(cut.contains(names) for cut in cuts)))
         )
-        for names in dict.fromkeys((*(around for around in _around(region.names) if around in own), *within)):
+        for names in dict.fromkeys((*(wider for wider in around(region.names) if wider in own), *within)):
             for item in own[names]:
                 # LITERAL * is no pattern of names such as *x.
                 missed = item.pattern.is_wildcard and ASTERISK_NAMES.contains(region.names)

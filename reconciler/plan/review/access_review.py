@@ -3,17 +3,19 @@
 Only what a reviewer saw may be granted: apply computes the access changes again and holds them against these.
 """
 
+from bisect import insort
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from typing import Final, TypeAlias
 
-from reconciler.access.difference import AccessDifference
+from reconciler.access.comparison import CLUSTER_NAMES
+from reconciler.access.difference import AccessDifference, AskedNames
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.names import Region, less
+from reconciler.access.names import ALL_NAMES, NameSet, Region, around, inside, less, names_of
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding, AclOperation, ResourceType
+from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType
 from reconciler.model.characters import LookAlikes, as_name, mixed_scripts
 from reconciler.model.desired import DesiredState
 from reconciler.model.state import ClusterState
@@ -266,12 +268,67 @@ def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChan
                 yield row
 
 
-def news(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChange]:
-    """The same rows, with no operation that is reviewed on all of their names."""
-    for row in unreviewed(now, reviewed):
-        alone = (replace(row, gained=(operation,)) for operation in row.gained)
-        new = [item.gained for item in alone if any(unreviewed(AccessReview((item,)), reviewed))]
-        yield replace(row, gained=tuple(operation for gained in new for operation in gained))
+class ReviewedGains:
+    """What is reviewed as gained, by principal; rows of ends join them."""
+
+    __slots__ = ("_names", "_ordered", "_rows")
+
+    def __init__(self, reviewed: AccessReview) -> None:
+        self._rows: dict[str | None, list[AccessChange]] = {}
+        #: The names on which no row of everybody else holds for a principal, and those principals.
+        self._names: dict[ResourceType, dict[NameSet, set[str]]] = {}
+        self._ordered: dict[ResourceType, list[NameSet]] = {}
+        self.add(reviewed.access_changes)
+        for exempt in reviewed.exceptions:
+            self._exempt(exempt.principal, exempt.region.resource_type, exempt.region.names)
+
+    def move(self, bindings: Iterable[AclBinding]) -> None:
+        """These come or go: their principals had other access before than everybody else."""
+        for pattern, entry in bindings:
+            if entry.principal != WILDCARD_PRINCIPAL:
+                self._exempt(entry.principal, pattern.resource_type, names_of(pattern))
+                # Rights on CLUSTER count on topics as well, and the other way round.
+                if pattern.resource_type is ResourceType.CLUSTER:
+                    self._exempt(entry.principal, ResourceType.TOPIC, ALL_NAMES)
+                elif pattern.resource_type is ResourceType.TOPIC:
+                    self._exempt(entry.principal, ResourceType.CLUSTER, CLUSTER_NAMES)
+
+    def add(self, rows: Iterable[AccessChange]) -> None:
+        """These are reviewed from now on, for each later time."""
+        for row in rows:
+            if row.gained:
+                self._rows.setdefault(row.principal, []).append(replace(row, since=None))
+            if row.principal is not None:
+                self._exempt(row.principal, row.region.resource_type, row.region.names)
+
+    def _exempt(self, principal: str, kind: ResourceType, names: NameSet) -> None:
+        of_type = self._names.setdefault(kind, {})
+        if names not in of_type:
+            of_type[names] = set()
+            insort(self._ordered.setdefault(kind, []), names)
+        of_type[names].add(principal)
+
+    def exempt(self, region: Region) -> Iterator[AskedNames]:
+        """Who a row of everybody else does not speak of, and on which of its names."""
+        of_type = self._names.get(region.resource_type, {})
+        wider = [names for names in around(region.names) if names in of_type]
+        for names in dict.fromkeys((*wider, *inside(self._ordered.get(region.resource_type, []), region.names))):
+            # Sets that meet are nested, and a set sorts before its subsets.
+            inner = max(names, region.names)
+            yield from (AskedNames(principal, region.resource_type, inner) for principal in of_type[names])
+
+    def news(self, rows: Iterable[AccessChange]) -> Iterator[AccessChange]:
+        """The rows that grant something, with no operation that is reviewed on all of their names."""
+        for row in rows:
+            kind, names = row.region.resource_type, row.region.names
+            near = [
+                item
+                for item in self._rows.get(row.principal, ())
+                if item.region.names.meets(names) and item.region.resource_type is kind
+            ]
+            gained = tuple(right for right in row.gained if not _reviewed(replace(row, gained=(right,)), near))
+            if gained:
+                yield replace(row, gained=gained)
 
 
 class _GainedRows:

@@ -14,13 +14,20 @@ from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.difference import DifferenceRow, compare_access
+from reconciler.access.difference import AskedNames, compare_access
 from reconciler.access.effective import Access, access_of
 from reconciler.access.hosts import ANY_HOST, host_classes
 from reconciler.access.interpretation import unnamed_principal, work_for
 from reconciler.access.names import less
 from reconciler.access.reach import Hop, HopKind, Known, Reach, ReachRow
-from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType, ResourcePattern
+from reconciler.model.acl import (
+    WILDCARD_PRINCIPAL,
+    AclBinding,
+    AclOperation,
+    AclPermissionType,
+    ResourcePattern,
+    ResourceType,
+)
 from reconciler.model.characters import as_name, pattern_name
 from reconciler.model.desired import Control, Declaration, DesiredState, Expiry, Links, ends_of
 from reconciler.model.listing import NOT_READ, Create
@@ -36,9 +43,10 @@ from reconciler.plan.review.access_change import (
     authorizer_of,
     ending_words,
     operations_words,
+    reached,
     standing,
 )
-from reconciler.plan.review.access_review import AccessReview, difference_review, known_topics, news
+from reconciler.plan.review.access_review import AccessReview, ReviewedGains, difference_review, known_topics
 from reconciler.plan.review.callouts import KEPT, Callout, Charge, meaning_charges, meaning_refusals
 from reconciler.policy.laws import NewAccess, law_of
 
@@ -51,10 +59,10 @@ class Later(NamedTuple):
 
 
 class _AtEnd(NamedTuple):
-    """An end that may give somebody access, and everything that has ended by then."""
+    """An end that may give somebody access, and what has ended since the last such end."""
 
     ending: DeclaredEnd
-    ended: frozenset[AclBinding]
+    ended: tuple[AclBinding, ...]
 
 
 def later(
@@ -69,40 +77,70 @@ def later(
     """What is gained after ``as_of`` that is not gained by the plan itself; ``found`` is ``None`` without ACL steps.
 
     The work is that of one comparison of what ends for each instant at which a DENY ends, or the last binding on a
-    pattern where default-allow is not established to be off; and of one comparison of the plan where that gives
-    something.
+    pattern where default-allow is not established to be off. What that gives, and the plan does not, is looked for on
+    those names alone.
     """
     moments = list(_moments(found, live, desired, facts.established_default_allow(default_allow), as_of))
     if not moments:
         return Later()
-    transition = found or standing(live, facts, default_allow=default_allow)
+    start = found or standing(live, facts, default_allow=default_allow)
     topics = known_topics(live, desired)
-    told = difference_review(transition.difference, topics) if found else AccessReview()
-    refused = {(refusal.guard, refusal.object) for refusal in meaning_refusals(found, facts)}
+    reviewed = ReviewedGains(difference_review(start.difference, topics) if found else AccessReview())
+    reviewed.move((*start.created, *start.deleted))
+    charged = _Charges(found, facts)
     rows: list[AccessChange] = []
-    charges: list[Charge] = []
-    was = transition
-    for ending, ended in moments:
-        then = transition.after_ends(ended)
-        reveals, was = any(row.gained for row in _revealed(was, then)), then
-        if not reveals:
+    was, count = start.after, len(start.created) + len(start.deleted)
+    for moment in moments:
+        charged.end(moment.ended)
+        reviewed.move(moment.ended)
+        count += len(moment.ended)
+        now = was.with_changes((), moment.ended)
+        difference = compare_access(was, now, work=work_for(len(moment.ended)))
+        was = now
+        # Nothing but what this end gives is new: what it does not give, an earlier one did, or the plan.
+        gained = [row for row in (*difference.rows, *reached(difference).rows) if row.gained]
+        if not gained:
             continue
-        new = [replace(row, lost=(), since=ending) for row in news(difference_review(then.difference, topics), told)]
+        places = {AskedNames(row.principal, row.region.resource_type, row.region.names) for row in gained}
+        places.update(place for row in gained if row.principal is None for place in reviewed.exempt(row.region))
+        work = work_for(count)
+        since = difference_review(compare_access(start.before, now, work=work, within=places), topics)
+        new = [replace(row, lost=(), since=moment.ending) for row in reviewed.news(since.access_changes)]
         rows += new
-        told = replace(told, access_changes=(*told.access_changes, *(replace(row, since=None) for row in new)))
-        for charge in meaning_charges(transition.from_ends(ended) if found else None, facts):
+        reviewed.add(new)
+        charged.look_at(moment.ending)
+    return Later(tuple(rows), tuple(charged.charges))
+
+
+class _Charges:
+    """What guards refuse because of ends, each once."""
+
+    def __init__(self, found: Transition | None, facts: Facts) -> None:
+        self._found = found
+        self._facts = facts
+        self._refused = {(refusal.guard, refusal.object) for refusal in meaning_refusals(found, facts)}
+        self._ended: set[AclBinding] = set()
+        self._asked = False
+        self.charges: list[Charge] = []
+
+    def end(self, bindings: Collection[AclBinding]) -> None:
+        """These are gone from now on."""
+        self._ended.update(bindings)
+        # Without protected names or principals, guards ask about rights on the cluster alone.
+        on_cluster = any(item.pattern.resource_type is ResourceType.CLUSTER for item in bindings)
+        self._asked = self._asked or on_cluster or bool(self._facts.protect)
+
+    def look_at(self, ending: DeclaredEnd) -> None:
+        """What is due to the steps once all that has ended is gone."""
+        if self._found is None or not self._asked:
+            return
+        self._asked = False
+        for charge in meaning_charges(self._found.from_ends(self._ended), self._facts):
             item = charge.refusal
-            if (item.guard, item.object) not in refused:
-                refused.add((item.guard, item.object))
+            if (item.guard, item.object) not in self._refused:
+                self._refused.add((item.guard, item.object))
                 words = replace(item, message=f"{item.message}, {ending_words(ending)}")
-                charges.append(charge._replace(refusal=words))
-    return Later(tuple(rows), tuple(charges))
-
-
-def _revealed(was: Transition, then: Transition) -> Sequence[DifferenceRow]:
-    """What changes from one end to the next, which is little however much the plan does."""
-    difference = compare_access(was.after, then.after, work=work_for(len(then.deleted)))
-    return (*difference.rows, *difference.reached())
+                self.charges.append(charge._replace(refusal=words))
 
 
 def _moments(
@@ -126,14 +164,15 @@ def _moments(
     left = (
         {} if default_allow is False else there.counted(item.pattern for some in by_instant.values() for item in some)
     )
-    ended: frozenset[AclBinding] = frozenset()
+    ended: list[AclBinding] = []
     for instant, some in sorted(by_instant.items()):
-        ended |= frozenset(some)
+        ended += some
         denies = any(item.entry.permission_type is deny for item in some)
         for item in some if left else ():
             left[item.pattern] -= 1
         if denies or any(left.get(item.pattern) == 0 for item in some):
-            yield _AtEnd(DeclaredEnd(instant, deny if denies else AclPermissionType.ALLOW), ended)
+            yield _AtEnd(DeclaredEnd(instant, deny if denies else AclPermissionType.ALLOW), tuple(ended))
+            ended.clear()
 
 
 class _Remaining:
