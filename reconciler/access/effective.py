@@ -190,17 +190,37 @@ def _zones(
 
 
 def _readings(authorizer: Authorizer, ask: Callable[[Interpretation], Iterator[Access]]) -> list[Access]:
-    """The answers in each interpretation: those of both are certain."""
+    """The answers in each interpretation: operations of both on the same names from the same hosts are certain."""
     least, most = authorizer.interpretations.both
-    found = list(ask(least))
+    rows = list(ask(least))
     if least is not most:
-        # A row of one interpretation only depends on what is unknown.
-        sure = set(found)
-        maybe = list(ask(most))
-        possible = set(maybe)
-        found = [row if row in possible else replace(row, certain=False) for row in found]
-        found += [replace(row, certain=False) for row in maybe if row not in sure]
-    return sorted(found, key=lambda row: row.order)
+        rows = list(_with_certainty(rows, ask(most)))
+    return sorted(rows, key=lambda row: row.order)
+
+
+def _with_certainty(rows: Iterable[Access], possible: Iterable[Access]) -> Iterator[Access]:
+    others: dict[tuple[str | None, Region, Hosts], list[Access]] = {}
+    for row in possible:
+        others.setdefault((row.principal, row.region, row.hosts), []).append(row)
+    for row in rows:
+        alike = others.get((row.principal, row.region, row.hosts))
+        # Who lacks access in one interpretation alone has a row of each.
+        if not alike or bool(alike[0].operations) is not bool(row.operations):
+            yield replace(row, certain=False)
+            continue
+        for operations, certain in _shared(row.operations, alike.pop(0).operations):
+            yield replace(row, operations=operations, certain=certain)
+    yield from (replace(row, certain=False) for alike in others.values() for row in alike)
+
+
+def _shared(
+    least: frozenset[AclOperation], most: frozenset[AclOperation]
+) -> Iterator[tuple[frozenset[AclOperation], bool]]:
+    """The operations of both, which are certain, and those of one alone."""
+    if least & most or not least:
+        yield least & most, True
+    if least ^ most:
+        yield least ^ most, False
 
 
 # What many principals of one cluster may do: the same as ``access_of`` says, and what they have in common once.
@@ -255,23 +275,28 @@ class CommonAccess:
 
 
 def _united(sides: Sequence[Iterable[RegionEffect]]) -> tuple[HeldRegion, ...]:
-    """The rows of every interpretation: those of all are certain."""
+    """The rows of every interpretation: operations of all are certain."""
     first, *others = (
         [HeldRegion(row.hosts, row.region, _operations(row.effect.gained)) for row in rows] for rows in sides
     )
     for other in others:
         # Not by a hash of the region, which may have thousands of cuts: what has the same names is nearly always equal.
-        found: dict[tuple[NameSet, Hosts], list[HeldRegion]] = {}
+        rows: dict[tuple[NameSet, Hosts], list[HeldRegion]] = {}
         for row in other:
-            found.setdefault((row.region.names, row.hosts), []).append(row)
-        sure = []
+            rows.setdefault((row.region.names, row.hosts), []).append(row)
+        united = []
         for row in first:
-            equals = found.get((row.region.names, row.hosts), [])
-            certain = row in equals
-            if certain:
-                equals.remove(row)
-            sure.append(row._replace(certain=certain))
-        first = [*sure, *(row._replace(certain=False) for rows in found.values() for row in rows)]
+            near = rows.get((row.region.names, row.hosts), [])
+            same = next((item for item in near if item.region == row.region), None)
+            if same is None:
+                united.append(row._replace(certain=False))
+                continue
+            near.remove(same)
+            united += [
+                row._replace(operations=operations, certain=certain)
+                for operations, certain in _shared(row.operations, same.operations)
+            ]
+        first = [*united, *(row._replace(certain=False) for near in rows.values() for row in near)]
     return tuple(first)
 
 

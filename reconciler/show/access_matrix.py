@@ -143,7 +143,9 @@ def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = pla
     """The meaning of the letters, then each state's table, with as many principals across as fit."""
     used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
     keys = [f"{letter}={op.name}" for op, letter in LETTERS.items() if op in used]
-    yield from wrap("  ".join(keys) or "nobody may do anything", _WIDTH, break_on_hyphens=False)
+    certain = all(c.certain for _, matrix in tables for _, _, cells in matrix.rows for c in cells)
+    nothing = "nobody may do anything" if certain else "nobody may do anything for certain"
+    yield from wrap("  ".join(keys) or nothing, _WIDTH, break_on_hyphens=False)
     yield style("dim", "READ, WRITE, DELETE and ALTER include DESCRIBE. Lower case: from some hosts only.")
     yield style("dim", "?: depends on what is unknown about the cluster.")
     for view, matrix in tables:

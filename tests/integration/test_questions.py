@@ -286,6 +286,22 @@ def test_what_everybody_may_do_is_listed_once(here: Place) -> None:
     assert "everybody" not in alone
 
 
+def test_what_both_defaults_permit_is_no_perhaps(here: Place) -> None:
+    here.live("TOPIC:P:pay. User:a@* ALLOW READ")
+    snapshot = f"snapshot:{here.directory.parent / 'live.json'}"
+    # Where no ACL is on the cluster, everybody may perhaps create and delete topics there.
+    perhaps = "  (perhaps: depends on what is unknown about the cluster)"
+    lines = here.bare("access", "--cluster", snapshot, "--type", "topic").out.partition("User:a\n")[2].splitlines()
+    assert lines[:2] == [
+        "    READ, DESCRIBE on topics starting with `pay.`",
+        f"    CREATE, DELETE on topics starting with `pay.`{perhaps}",
+    ]
+    matrix = here.bare("access", "--cluster", snapshot, "--matrix").out
+    assert re.search(r"^pay\.… +\? +R\?$", matrix, re.M), matrix
+    here.live("GROUP:L:x User:a@* ALLOW READ")
+    assert "nobody may do anything for certain" in here.bare("access", "--cluster", snapshot, "--matrix").out
+
+
 def test_what_everybody_may_do_is_no_worth_of_a_stolen_credential(here: Place) -> None:
     here.live(
         "USER:L:User:b User:a@* ALLOW CREATE_TOKENS",
