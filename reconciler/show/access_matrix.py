@@ -147,7 +147,7 @@ def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = pla
     nothing = "nobody may do anything" if certain else "nobody may do anything for certain"
     yield from wrap("  ".join(keys) or nothing, _WIDTH, break_on_hyphens=False)
     yield style("dim", "READ, WRITE, DELETE and ALTER include DESCRIBE. Lower case: from some hosts only.")
-    yield style("dim", "?: depends on what is unknown about the cluster.")
+    yield style("dim", "?: perhaps more, by what is unknown about the cluster.")
     for view, matrix in tables:
         yield style("dim", safe(view.words))
         yield from _table(matrix, style)
