@@ -9,15 +9,17 @@ from reconciler.access.hosts import address_range
 from reconciler.access.index import Index, NameIndex
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret, of_members
 from reconciler.access.names import literal, matches, names_of
-from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, about, permitted
+from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, about, permitted, supported
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     OpaqueBinding,
+    ResourcePatternFilter,
     ResourceType,
 )
 from reconciler.model.addresses import address
@@ -96,6 +98,11 @@ class Decision:
     def bindings(self) -> tuple[AclBinding, ...]:
         """All bindings that would decide the same on their own."""
         return self.evidence.bindings
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """Where and why the deciding binding is declared, if the manifests declare it."""
+        return self.evidence.declaration
 
     @property
     def origin(self) -> Origin | None:
@@ -271,6 +278,14 @@ _FIRST_OPERATION: Final = AclOperation.READ
 _FIRST_TYPE: Final = ResourceType.TOPIC
 # Builds a named tuple without its Python-level constructor, which takes a third of the time of a decision.
 _new: Final = tuple.__new__
+
+
+class UndecidedAccessError(Exception):
+    """One of several requested operations could not be decided; ``decision`` says which and why."""
+
+    def __init__(self, decision: Decision) -> None:
+        super().__init__(f"{decision.request}: {decision.rule}")
+        self.decision = decision
 
 
 class Authorizer:
@@ -515,6 +530,29 @@ class Authorizer:
         denied = DecisionRule.DENY if verdict.bindings else DecisionRule.DEFAULT_DENY
         rule = DecisionRule.ALLOW if verdict.allowed else denied
         return Decision(verdict.allowed, rule, request, lambda _: self.sources.evidence(verdict.bindings))
+
+    def authorized_operations(
+        self, principal: str, host: str, resource_type: ResourceType, resource_name: str
+    ) -> frozenset[AclOperation]:
+        """The supported operations that are allowed (KIP-430, ``AuthHelper.authorizedOperations``).
+
+        DescribeCluster returns an empty set to callers without DESCRIBE on CLUSTER; this ignores that check. Raises
+        :class:`UndecidedAccessError` if one answer is ``None``.
+        """
+        found = []
+        for operation in sorted(supported(resource_type, self.kafka_version)):
+            decision = self.authorize(principal, host, operation, resource_type, resource_name)
+            if decision.allowed is None:
+                raise UndecidedAccessError(decision)
+            if decision.allowed:
+                found.append(operation)
+        return frozenset(found)
+
+    def matching(self, selection: AclBindingFilter | ResourcePatternFilter) -> tuple[AclBinding, ...]:
+        """The bindings that a filter selects, sorted (KIP-140, KIP-290): LITERAL, PREFIXED, ANY and MATCH."""
+        if isinstance(selection, ResourcePatternFilter):
+            selection = AclBindingFilter(selection)
+        return tuple(sorted(binding for binding in self.bindings if selection.matches(binding)))
 
 
 _ALLOWING: Final = frozenset({DecisionRule.ALLOW, DecisionRule.IMPLIED_ALLOW, DecisionRule.DEFAULT_ALLOW})

@@ -239,6 +239,58 @@ class OpaqueBinding:
     perhaps: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class ResourcePatternFilter:
+    """``ResourcePatternFilter.java`` (KIP-290). ``name=None`` matches any name."""
+
+    resource_type: ResourceType = ResourceType.ANY
+    name: str | None = None
+    pattern_type: PatternType = PatternType.ANY
+
+    def matches(self, pattern: ResourcePattern) -> bool:
+        """Whether ``pattern`` is selected; UNKNOWN selects nothing, MATCH selects all that apply to ``name``."""
+        if self.resource_type not in (ResourceType.ANY, pattern.resource_type):
+            return False
+        if self.pattern_type not in (PatternType.ANY, PatternType.MATCH, pattern.pattern_type):
+            return False
+        if self.name is None:
+            return True
+        if self.pattern_type is PatternType.MATCH:
+            return pattern.matches(self.name)
+        return self.name == pattern.name
+
+
+@dataclass(frozen=True, slots=True)
+class AccessControlEntryFilter:
+    """``AccessControlEntryFilter.java``: exact texts, ``None`` and ANY match all; nothing is implied."""
+
+    principal: str | None = None
+    host: str | None = None
+    operation: AclOperation = AclOperation.ANY
+    permission_type: AclPermissionType = AclPermissionType.ANY
+
+    def matches(self, entry: AccessControlEntry) -> bool:
+        """Whether ``entry`` is selected: operation READ does not select an ALL entry, ``User:*`` only itself."""
+        return (
+            (self.principal is None or self.principal == entry.principal)
+            and (self.host is None or self.host == entry.host)
+            and self.operation in (AclOperation.ANY, entry.operation)
+            and self.permission_type in (AclPermissionType.ANY, entry.permission_type)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class AclBindingFilter:
+    """``AclBindingFilter.java``: a pattern filter and an entry filter, both of which must match."""
+
+    pattern_filter: ResourcePatternFilter = ResourcePatternFilter()
+    entry_filter: AccessControlEntryFilter = AccessControlEntryFilter()
+
+    def matches(self, binding: AclBinding) -> bool:
+        """Whether ``binding`` is selected."""
+        return self.pattern_filter.matches(binding.pattern) and self.entry_filter.matches(binding.entry)
+
+
 # Principals as Kafka's authorizer reads them (``KafkaPrincipal``, ``StandardAcl.kafkaPrincipal``).
 
 

@@ -8,11 +8,12 @@ from reconciler.access.authorizer import (
     AccessRequest,
     Authorizer,
     DecisionRule,
+    UndecidedAccessError,
     may_on_some_resource,
 )
 from reconciler.access.names import literal
 from reconciler.access.operations import EVERY
-from reconciler.model.acl import AclOperation, OpaqueBinding, ResourceType
+from reconciler.model.acl import AclOperation, OpaqueBinding, PatternType, ResourcePatternFilter, ResourceType
 from reconciler.model.desired import Declaration, Origin
 from tests.worlds import binding, bindings, pattern
 
@@ -37,8 +38,8 @@ def test_a_decision_points_at_the_binding_and_its_line() -> None:
         allow,
         place,
     )
-    assert decision.evidence.declaration is not None
-    assert decision.evidence.declaration.reason == "orders"
+    assert decision.declaration is not None
+    assert decision.declaration.reason == "orders"
     denied = authorizer.authorize("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC, "foo")
     assert (denied.rule, denied.binding, denied.origin) == (DecisionRule.DENY, deny, Origin("b.yaml", 1, 1))
     implied = authorizer.authorize("User:a", "10.0.0.1", _O.DESCRIBE, _T.TOPIC, "foo")
@@ -112,6 +113,8 @@ def test_an_unknown_default_leaves_what_no_binding_covers_undecided() -> None:
     assert authorizer.authorize(*READ_FOO).rule is DecisionRule.DEFAULT_DENY
     decision = authorizer.authorize(*READ_FOO[:-1], "bar")
     assert (decision.allowed, decision.rule) == (None, DecisionRule.UNDECIDED)
+    with pytest.raises(UndecidedAccessError, match="bar"):
+        authorizer.authorized_operations("User:a", "10.0.0.1", _T.TOPIC, "bar")
 
 
 @pytest.mark.parametrize(
@@ -164,6 +167,18 @@ def test_an_empty_group_id_is_answered_where_a_name_sorts_before_the_asterisk() 
     assert authorizer.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "").rule is DecisionRule.DEFAULT_DENY
     everything = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ", "GROUP:L:* User:a@* ALLOW READ"))
     assert everything.authorize("User:a", "10.0.0.1", _O.READ, _T.GROUP, "").rule is DecisionRule.ALLOW
+
+
+def test_matching_selects_the_patterns_that_apply_to_a_name() -> None:
+    held = bindings(
+        "TOPIC:L:foo User:a@* ALLOW READ",
+        "TOPIC:P:fo User:a@* ALLOW READ",
+        "TOPIC:L:* User:a@* ALLOW READ",
+        "TOPIC:L:bar User:a@* ALLOW READ",
+    )
+    found = Authorizer(held).matching(ResourcePatternFilter(_T.TOPIC, "foo", PatternType.MATCH))
+    assert set(found) == set(held[:3])
+    assert list(found) == sorted(found)
 
 
 @pytest.mark.parametrize("operation", [_O.ALL, _O.ANY, _O.UNKNOWN])

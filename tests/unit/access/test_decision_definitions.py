@@ -12,6 +12,7 @@ from reconciler.access.authorizer import (
     DecisionRule,
     Evidence,
     Note,
+    UndecidedAccessError,
 )
 from reconciler.access.operations import ENTRY_MASKS, entry_mask, supported
 from reconciler.access.questions import Relevance, explain
@@ -28,7 +29,6 @@ from tests.property.access_naive import (
     operations,
     result,
 )
-from tests.unit.conformance.test_access_conformance import authorized_operations
 from tests.worlds import binding, bindings
 
 _O, _T = AclOperation, ResourceType
@@ -139,24 +139,16 @@ def test_the_evidence_is_what_the_manifests_say_of_the_first_binding() -> None:
         ):
             decision = authorizer.authorize(*asked)
             assert decision.bindings == (first, second)
-            assert (decision.evidence.declaration, decision.origin) == expected
+            assert (decision.declaration, decision.origin) == expected
             # Notes stay with what is added later and with what is taken away.
             assert (
                 authorizer.with_changes([binding("TOPIC:L:z User:z@* ALLOW READ")]).authorize(*asked).origin
                 == expected[1]
             )
             gone = authorizer.with_changes(removed=[first]).authorize(*asked)
-            assert (gone.bindings, gone.evidence.declaration) == (
-                (second,),
-                declared if notes[second] is declared else None,
-            )
+            assert (gone.bindings, gone.declaration) == ((second,), declared if notes[second] is declared else None)
     nothing = Authorizer([]).authorize(*asked)
-    assert (nothing.evidence, nothing.binding, nothing.evidence.declaration, nothing.origin) == (
-        Evidence(),
-        None,
-        None,
-        None,
-    )
+    assert (nothing.evidence, nothing.binding, nothing.declaration, nothing.origin) == (Evidence(), None, None, None)
     assert Authorizer({first: declared}).with_changes({second: declared}).sources.notes == {
         first: declared,
         second: declared,
@@ -180,7 +172,7 @@ def test_decisions_are_equal_if_request_answer_and_rule_are() -> None:
     assert Decision(True, first.rule, asked._replace(host="x"), search) != first
 
 
-def test_authorized_operations_are_all_that_are_allowed() -> None:
+def test_authorized_operations_are_all_that_are_allowed_and_never_a_guess() -> None:
     for held, default_allow in states(2, 60):
         authorizer = Authorizer(held, ["User:s"], default_allow, VERSION)
         cluster = Cluster(held, ["User:s"], default_allow, VERSION)
@@ -190,7 +182,11 @@ def test_authorized_operations_are_all_that_are_allowed() -> None:
                 for operation in operations(cluster, _T.TOPIC)
                 if allowed_plainly(cluster, Ask(who, "10.0.0.1", operation, _T.TOPIC, "a"))
             }
-            assert authorized_operations(authorizer, who, "10.0.0.1", _T.TOPIC, "a") == expected
+            assert authorizer.authorized_operations(who, "10.0.0.1", _T.TOPIC, "a") == expected
+    unclear = Authorizer([], opaque=[OpaqueBinding("a", "User:a", "*", 2, 3, None, 3)])
+    with pytest.raises(UndecidedAccessError, match=r"User:a READ TOPIC a from 10\.0\.0\.1: undecided") as raised:
+        unclear.authorized_operations("User:a", "10.0.0.1", _T.TOPIC, "a")
+    assert raised.value.decision.allowed is None
 
 
 def test_what_no_request_asks_for_is_refused() -> None:

@@ -8,14 +8,16 @@ from typing import Any
 import pytest
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.operations import bits, supported
+from reconciler.access.operations import bits
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
+    AclBindingFilter,
     AclOperation,
     AclPermissionType,
     PatternType,
     ResourcePattern,
+    ResourcePatternFilter,
     ResourceType,
 )
 
@@ -73,24 +75,30 @@ def test_types_are_decided_as_kafka_decides_them(row: dict[str, Any]) -> None:
         assert decision.allowed is (row["expected"] == "ALLOWED")
 
 
-def authorized_operations(
-    authorizer: Authorizer, principal: str, host: str, resource_type: ResourceType, name: str
-) -> frozenset[AclOperation]:
-    """The supported operations that are allowed (KIP-430, ``AuthHelper.authorizedOperations``)."""
-    asked = supported(resource_type, authorizer.kafka_version)
-    return frozenset(one for one in asked if authorizer.authorize(principal, host, one, resource_type, name).allowed)
-
-
 @pytest.mark.parametrize("row", rows("authorized-operations.json"), ids=lambda row: row["name"])
 def test_authorized_operations_are_those_that_kafka_tells(row: dict[str, Any]) -> None:
     query = row["query"]
     for authorizer in authorizers(row):
-        found = authorized_operations(
-            authorizer, query["principal"], query["host"], ResourceType[query["resource_type"]], query["resource_name"]
+        found = authorizer.authorized_operations(
+            query["principal"], query["host"], ResourceType[query["resource_type"]], query["resource_name"]
         )
         assert {operation.name for operation in found} == set(row["expected_operations"])
         # KIP-430: bit N for code N (``Utils.to32BitField``).
         assert bits(found) == row["expected_bitfield"]
+
+
+@pytest.mark.parametrize("row", rows("acl-filter.json"), ids=lambda row: row["name"])
+def test_matching_selects_as_kafkas_filters_do(row: dict[str, Any]) -> None:
+    wanted = row["filter"]
+    selection = AclBindingFilter(
+        ResourcePatternFilter(
+            ResourceType[wanted["resource_type"]], wanted["resource_name"], PatternType[wanted["pattern_type"]]
+        )
+    )
+    found = bindings({"acls": [row["binding"]]})
+    if all(wanted[field] in (None, "ANY") for field in ("principal", "host", "operation", "permission")):
+        assert Authorizer(found).matching(selection) == (tuple(found) if row["matches"] else ())
+        assert Authorizer(found).matching(selection.pattern_filter) == Authorizer(found).matching(selection)
 
 
 def test_the_range_that_says_nothing_up_to_4_3_denies_from_4_4_on() -> None:
@@ -104,10 +112,10 @@ def test_the_range_that_says_nothing_up_to_4_3_denies_from_4_4_on() -> None:
 def test_groups_have_three_operations_before_4_0() -> None:
     row = next(row for row in rows("authorized-operations.json") if row["name"] == "group-all")
     authorizer = Authorizer(bindings(row), kafka_version=(3, 9))
-    found = authorized_operations(authorizer, "User:client2", "127.0.0.1", ResourceType.GROUP, "group1")
+    found = authorizer.authorized_operations("User:client2", "127.0.0.1", ResourceType.GROUP, "group1")
     assert found == {AclOperation.READ, AclOperation.DESCRIBE, AclOperation.DELETE}
 
 
 def test_the_files_hold_rows() -> None:
-    files = ("authorizer.json", "authorize-by-resource-type.json", "authorized-operations.json")
-    assert [len(rows(file)) for file in files] == [112, 14, 9]
+    files = ("authorizer.json", "authorize-by-resource-type.json", "authorized-operations.json", "acl-filter.json")
+    assert [len(rows(file)) for file in files] == [112, 14, 9, 20]
