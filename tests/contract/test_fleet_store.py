@@ -217,6 +217,9 @@ def test_the_run_that_is_written_last_is_the_newest_though_clocks_differ(store: 
         ClockError, match=r"runs/20261127T120059\S+ is of 2026-11-27T12:00:59Z, and it is 2026-11-27T11:59:00Z"
     ):
         store.next_time(now - datetime.timedelta(seconds=60))
+    store.commit(_run("run-1"))  # no time, and behind every name that has one
+    with pytest.raises(ClockError, match=r"runs/run-1\.json would count as newer than any run"):
+        store.next_time(now + datetime.timedelta(hours=1))
 
 
 def test_no_run_is_said_and_never_looks_empty(store: FleetStore) -> None:

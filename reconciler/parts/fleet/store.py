@@ -190,10 +190,16 @@ class FleetStore:
     def next_time(self, now: datetime.datetime) -> datetime.datetime:
         """The time of a run that begins now: behind every run that is there, so that the one written last is newest.
 
-        Raises :class:`ClockError` where that would be far from ``now``: this clock is wrong, or that of another writer.
+        Raises :class:`ClockError` where that would be far from ``now``: this clock is wrong, or that of another writer;
+        and where no time is behind the name of a run.
         """
         last = next(reversed(self.run_ids()), "")
-        if (newest := _time_of(last)) is None or newest < now:
+        newest = _time_of(last)
+        if newest is None and last > run_name(now):
+            raise ClockError(
+                f"runs/{last}.json would count as newer than any run, and no time is in its name: remove it"
+            )
+        if newest is None or newest < now:
             return now
         if newest - now > _CLOCKS:
             raise ClockError(
