@@ -1,16 +1,21 @@
-"""A plan and a drift report, from the names of directory and cluster. Light: what compares is loaded meanwhile.
+"""A plan, a drift report and a saved plan made again, from the names of directory and cluster.
 
-Connecting and listing take the cluster longer than it takes this process to load the rest, so they begin first.
+Light: connecting and listing take the cluster longer than it takes this process to load what compares, so they begin
+first.
 """
 
 import datetime
 import functools
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from reconciler.app.connections import manifests_below
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
+from reconciler.app.reasons import RequestError
 from reconciler.app.session import open_declared, refuse_another_time
+from reconciler.dataclass import dataclass
+from reconciler.plan.file import differences
+from reconciler.plan.proposal import Plan
 
 if TYPE_CHECKING:
     from reconciler.app.planning import Planned
@@ -69,3 +74,52 @@ def drift(
 
         applied = None if base is None else functools.partial(manifests_below, base, connection)
         return drift_on(target, manifests, path, as_of or moment(), applied)
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What a saved plan was compared with: the plan of now for ``cluster``; ``None``: with nothing.
+
+    ``differences`` are places in the document, one for each field that is not the same.
+    """
+
+    cluster: str | None = None
+    differences: tuple[str, ...] = ()
+
+
+#: Of a plan that was only read.
+NOT_VERIFIED: Final = Verification()
+
+
+def verify(
+    saved: Plan,
+    path: str,
+    cluster: str,
+    connection: ConnectionOptions = ConnectionOptions(),
+    *,
+    guardrails: str | None = None,
+    base: str | None = None,
+    tell: Tell = ignore,
+) -> Verification:
+    """Plan again as the saved plan says it was planned, and compare; ``guardrails`` and ``base`` as for planning.
+
+    Reading a plan checks its bytes, its ids, what follows from its steps, and their order. Whether its access rows,
+    effects, callouts, facts, counts and warnings are true, only the cluster and the manifests can say: this asks them.
+    A cluster that has changed since gives differences too. Raises a :class:`WorkflowError`; :class:`RequestError` for a
+    plan that ``undo`` or break-glass made, which does not follow from manifests.
+    """
+    if saved.options.undo:
+        raise RequestError("a plan that undo made does not follow from the manifests: make it again with undo")
+    if saved.options.break_glass is not None:
+        raise RequestError("a break-glass plan does not follow from the manifests: review the plan itself")
+    options = PlanOptions(
+        as_of=saved.as_of,
+        allow_deletes=saved.options.allow_deletes,
+        accept=saved.accepted,
+        only=saved.options.selection.items,
+        guardrails=guardrails,
+        base=base,
+    )
+    asked = saved.topics.validation is not None
+    now = plan(path, cluster, options, connection, ask_broker=asked, again=True, tell=tell)
+    return Verification(saved.terms.cluster, differences(saved, now.plan))

@@ -6,8 +6,8 @@ import click
 
 from reconciler.app.approvals import NAMESPACE, approve
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.plan import NOT_VERIFIED, verify
 from reconciler.app.records import saved_plan
-from reconciler.app.show import NOT_VERIFIED, verify
 from reconciler.cli.change_options import key_option, plan_file_argument
 from reconciler.cli.console import CommandError, Exit, out, out_json, progress, settings, style_for, watched
 from reconciler.cli.notes import info_note
