@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from reconciler.parts.convert.conversion import ConversionResult
-from reconciler.parts.convert.files import source_files
+from reconciler.parts.convert.files import SourceError, source_files
 from reconciler.parts.convert.recognition import convert
-from reconciler.parts.convert.tree import SourceError
 
 #: As a company with a module for each application has it: 568 calls of one module like this, and topics beside them.
 _APPLICATION = """\

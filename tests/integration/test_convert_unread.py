@@ -11,9 +11,8 @@ import yaml
 
 from reconciler.cli.main import run
 from reconciler.parts.convert.conversion import ConversionResult
-from reconciler.parts.convert.files import source_files
+from reconciler.parts.convert.files import SourceError, source_files
 from reconciler.parts.convert.recognition import convert
-from reconciler.parts.convert.tree import SourceError
 
 _MOVING = Path(__file__).parent / "moving"
 _STRANGE = "zzStrange"

@@ -14,9 +14,8 @@ from typing import Final
 
 from reconciler.model.kinds.quota import QuotaEntity
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 from reconciler.parts.convert.shell import calls_elsewhere
-from reconciler.parts.convert.tree import SourceError, Tree
 
 _MODULE: Final = re.compile(r"(?:[\w.]+\.)?kafka_(acl|acls|topic|topics|quotas|user|users|lib)")
 _VARIABLE: Final = re.compile(r"\{\{\s*(\w+)((?:\.\w+)*)\s*\}\}")

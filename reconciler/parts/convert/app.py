@@ -27,9 +27,8 @@ from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.parts.convert.conversion import Remark, Sign
-from reconciler.parts.convert.files import source_files
+from reconciler.parts.convert.files import SourceError, source_files
 from reconciler.parts.convert.recognition import AUTO, convert
-from reconciler.parts.convert.tree import SourceError
 from reconciler.parts.edit.app.editing import ManifestEdit, edit, gain_of
 
 _MOST_NOTES: Final = 6

@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 from reconciler.parts.convert.strimzi import add_other_kind, of_one_cluster, resources
-from reconciler.parts.convert.tree import SourceError, Tree
 
 #: What the REST API adds to each item: links and identities.
 _REST: Final = ("kind", "metadata", "cluster_id")
@@ -116,7 +115,7 @@ _RBAC: Final = "{} has the role {}: Confluent's RBAC grants access besides ACLs,
 def read_confluent_operator(files: SourceFiles, conversion: Conversion) -> None:
     """All topics of YAML files, of one cluster."""
     names = files.ending(".yaml", ".yml", ".json")
-    found = [node for name in names for node in resources(files.rendered(name, conversion))]
+    found = [node for name in names for node in resources(conversion.rendered(files, name))]
     for node in of_one_cluster([node for node in found if _is_topic(node)], _cluster, files.cluster, conversion):
         conversion.recognise()
         _operators_topic(node, conversion)

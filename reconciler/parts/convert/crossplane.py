@@ -6,9 +6,8 @@ Sources: the resource definitions of crossplane-contrib/provider-kafka, and ``us
 from typing import Final
 
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
+from reconciler.parts.convert.files import SourceFiles, Tree
 from reconciler.parts.convert.strimzi import add_other_kind, of_one_cluster, resources
-from reconciler.parts.convert.tree import Tree
 
 _GROUPS: Final = ("kafka.crossplane.io", "kafka.m.crossplane.io")
 _KINDS: Final = {"acl": "AccessControlList", "topic": "Topic", "user": "User"}
@@ -23,7 +22,7 @@ _ITERATIONS: Final = "4096"
 def read_crossplane(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files, of one provider configuration: that is one cluster."""
     names = files.ending(".yaml", ".yml", ".json")
-    found = [node for name in names for node in resources(files.rendered(name, conversion))]
+    found = [node for name in names for node in resources(conversion.rendered(files, name))]
     for node in of_one_cluster([node for node in found if _is_ours(node)], _cluster, files.cluster, conversion):
         conversion.recognise()
         _resource(node, conversion)

@@ -1,21 +1,34 @@
-"""The files of another tool, all inside the given directory."""
+"""The files of another tool, all inside the given directory: every value with its place, every scalar as its text.
 
+Scalars stay texts, because ``1234`` may be a group and ``7200000`` a config: the field decides. Anchors are supported,
+as in those tools; duplicate keys are refused, because one of the values would be lost.
+
+A tree remembers what has been asked of it. What nobody asked for may grant or deny something, so the conversion names
+it (:meth:`Tree.leftovers`): a converter that forgets a field, or misspells one, is loud.
+"""
+
+import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from itertools import chain, takewhile
 from pathlib import Path
 from posixpath import normpath
-from typing import Final
+from typing import Any, Final, TypeAlias
 
 import javaproperties
+import yaml
 
 from reconciler.dataclass import dataclass
 from reconciler.model.frozen import FrozenMap
-from reconciler.parts.convert.conversion import Conversion
-from reconciler.parts.convert.shell import calls_tools
-from reconciler.parts.convert.tree import SourceError, Tree, json_tree, yaml_trees
 
+#: More than ten times the depth of any tool's files.
+MAX_DEPTH: Final = 200
+_TOO_DEEP: Final = "the nesting is too deep"
+_Value: TypeAlias = "str | Mapping[str, Tree] | Sequence[Tree] | None"
+#: Marks in :attr:`Tree.read`, which no key can be: a list's items were asked for; all below needs no asking.
+_ITEMS: Final = "\0items"
+_ALL: Final = "\0all"
 #: A Terraform state with 100,000 ACLs has about 60 MB.
 MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 #: Stands for standard input.
@@ -29,6 +42,243 @@ _TEMPLATE: Final = re.compile(r"\{\{|\{%")
 _HELM_WORDS: Final = re.compile(r"\{\{-?\s*(?:\.|\$|include|if|range|with|template|end|toYaml|printf)")
 _HELM: Final = "this is a Helm template: convert what `helm template` prints"
 _OTHER_TEMPLATE: Final = "this is a template: convert what it renders"
+
+
+class SourceError(Exception):
+    """Input that cannot be read; the message says where."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """A text, ``None``, a mapping or a sequence, with its place: ``file:line``, or a path in a JSON file.
+
+    ``read`` holds the keys that were asked for; it is shared by the aliases of one anchor. Texts have none.
+    """
+
+    where: str
+    value: _Value
+    read: set[str] | None = field(default=None, compare=False, repr=False)
+
+    def get(self, *path: str) -> "Tree":
+        """The value at the end of a path of keys; a tree with ``None`` if there is none. Raises :class:`SourceError`.
+
+        A text or a list where a mapping is expected is an error: what it says would pass unread.
+        """
+        node = self
+        for key in path:
+            found = node._mapping().get(key)
+            if found is not None and node.read is not None:
+                node.read.add(key)
+            node = found if found is not None else Tree(node.where, None)
+        return node
+
+    def _mapping(self) -> "Mapping[str, Tree]":
+        if self.value in (None, ""):
+            return {}
+        if not isinstance(self.value, Mapping):
+            raise SourceError(f"{self.where.rstrip(':')}: expected a mapping")
+        return self.value
+
+    def text(self, *path: str) -> str | None:
+        """The text at the end of a path, ``None`` if it is absent or empty. Raises :class:`SourceError`."""
+        node = self.get(*path)
+        if node.value is None or isinstance(node.value, str):
+            return node.value or None
+        raise SourceError(f"{node.where}: expected a text as {'.'.join(path)}")
+
+    def text_or(self, default: str, field: str) -> str:
+        """The text of a field, ``default`` only if it is absent: an empty text is a value."""
+        return default if self.get(field).value is None else self.text(field) or ""
+
+    def flag(self, *path: str) -> bool:
+        """Whether the value is ``true``."""
+        return (self.text(*path) or "").lower() == "true"
+
+    def items(self, *path: str) -> Sequence["Tree"]:
+        """The items of a list, empty if it is absent. Raises :class:`SourceError` for anything else."""
+        node = self.get(*path)
+        if node.value in (None, ""):
+            return ()
+        if isinstance(node.value, str | Mapping) or node.value is None:
+            raise SourceError(f"{node.where}: expected a list{' as ' if path else ''}{'.'.join(path)}")
+        if node.read is not None:
+            node.read.add(_ITEMS)
+        return node.value
+
+    def texts(self, *path: str) -> list[str]:
+        """The items of a list of texts."""
+        return [text for item in self.items(*path) if (text := item.text()) is not None]
+
+    def fields(self, *path: str) -> Mapping[str, "Tree"]:
+        """The fields of a mapping, empty if it is absent; all count as read. Raises :class:`SourceError`."""
+        node = self.get(*path)
+        fields = node._mapping()
+        if node.read is not None:
+            node.read.update(fields)
+        return fields
+
+    def names(self, *path: str) -> Collection[str]:
+        """The keys of a mapping, empty if it is absent; none counts as read."""
+        return self.get(*path)._mapping().keys()
+
+    def is_mapping(self) -> bool:
+        """Whether there are fields to ask for."""
+        return isinstance(self.value, Mapping)
+
+    def settings(self, *path: str) -> dict[str, str]:
+        """A mapping of texts, such as configs."""
+        return {key: value.text() or "" for key, value in self.fields(*path).items()}
+
+    def ignore(self, *keys: str) -> None:
+        """These keys, or without any all below, decide nothing about ACLs and topics, or a remark says why they do."""
+        if self.read is not None and not keys:
+            self.read.add(_ALL)
+        for key in keys:
+            self.get(key).ignore()
+
+    def has_read(self, key: str) -> bool:
+        """Whether somebody asked for that key."""
+        return self.read is not None and key in self.read
+
+    def all_keys(self) -> Iterator[str]:
+        """Every key below, at any depth; none counts as read."""
+        for tree in self._below():
+            if isinstance(tree.value, Mapping):
+                yield from tree.value
+
+    def all_texts(self) -> Iterator[str]:
+        """Every text below, at any depth; none counts as read."""
+        return (tree.value for tree in self._below() if isinstance(tree.value, str))
+
+    def _below(self) -> "Iterator[Tree]":
+        # Aliases share their value, and one can hold another many times over: each is visited once.
+        seen: set[int] = set()
+        open_trees = [self]
+        while open_trees:
+            tree = open_trees.pop()
+            yield tree
+            if not isinstance(tree.value, str | None) and id(tree.value) not in seen:
+                seen.add(id(tree.value))
+                open_trees += tree.value.values() if isinstance(tree.value, Mapping) else tree.value
+
+    def leftovers(self) -> Iterator[tuple[str, str]]:
+        """The place and the name of each field and list that nobody asked for, outermost first, in file order."""
+        open_trees: list[tuple[str, Tree]] = [("", self)]
+        # Aliases share their value, and one can hold another many times over: each is visited once.
+        seen: set[int] = set()
+        while open_trees:
+            name, tree = open_trees.pop()
+            read = tree.read
+            if read is None or _ALL in read or id(read) in seen:
+                continue
+            seen.add(id(read))
+            if isinstance(tree.value, Mapping):
+                fields = tree._mapping()
+                named = [(f"{name}.{key}" if name else key, key, child) for key, child in fields.items()]
+                # A key without a value says nothing in any of these formats.
+                yield from ((child.where, path) for path, key, child in named if key not in read and child.value)
+                open_trees += [(path, child) for path, key, child in reversed(named) if key in read]
+            elif _ITEMS in read:
+                open_trees += [(name, child) for child in reversed(tree.items())]
+            elif tree.value:
+                yield tree.where, name or "a list"
+
+
+def by_name(named: Iterable[tuple[str, Tree]]) -> dict[str, Tree]:
+    """Trees by name; raises :class:`SourceError` for a duplicate name, because one tree would be lost."""
+    found: dict[str, Tree] = {}
+    for name, tree in named:
+        if found.setdefault(name, tree) is not tree:
+            raise SourceError(f"{tree.where}: duplicate name {name!r}, also at {found[name].where}")
+    return found
+
+
+def yaml_trees(name: str, text: str) -> list[Tree]:
+    """The documents of a YAML text that are not empty."""
+    try:
+        _check_depth(name, text)
+        nodes = list(yaml.compose_all(text, Loader=yaml.CBaseLoader))
+        return [_from_node(name, node, {}) for node in nodes if node is not None]
+    except RecursionError:
+        raise SourceError(f"{name}: {_TOO_DEEP}") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f"{name}:{mark.line + 1}" if mark is not None else name
+        raise SourceError(f"{where}: this is not YAML: {getattr(error, 'problem', None) or error}") from error
+
+
+def _check_depth(name: str, text: str) -> None:
+    """Checks events, because the composer is recursive and overflows the stack on deep nesting."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CBaseLoader):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise SourceError(f"{name}: {_TOO_DEEP}")
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+
+
+def _from_node(name: str, node: Any, known: dict[int, Tree]) -> Tree:
+    """A node as a tree; an anchor's node is built once, however often it is named."""
+    if id(node) in known:
+        return known[id(node)]
+    where = f"{name}:{node.start_mark.line + 1}"
+    if isinstance(node, yaml.ScalarNode):
+        absent = not node.style and node.value in ("", "~", "null")
+        tree = Tree(where, None if absent else node.value)
+    elif isinstance(node, yaml.SequenceNode):
+        tree = Tree(where, tuple(_from_node(name, item, known) for item in node.value), set())
+    else:
+        tree = Tree(where, _fields(name, node, known), set())
+    known[id(node)] = tree
+    return tree
+
+
+def _fields(name: str, node: Any, known: dict[int, Tree]) -> dict[str, Tree]:
+    fields: dict[str, Tree] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise SourceError(f"{name}:{line}: a key must be a text")
+        if key.value in fields:
+            raise SourceError(f"{name}:{line}: {key.value} appears twice there")
+        # The place of a value is the line of its key, even if it begins on the next line.
+        tree = _from_node(name, value, known)
+        fields[key.value] = Tree(f"{name}:{line}", tree.value, tree.read)
+    return fields
+
+
+def json_tree(name: str, text: str) -> Tree:
+    """A JSON text; places are paths such as ``state.json:resources[3].type``."""
+    try:
+        document = json.loads(text, object_pairs_hook=_once, parse_int=str, parse_float=str, parse_constant=str)
+        return _from_json(f"{name}:", document)
+    except RecursionError:
+        raise SourceError(f"{name}: {_TOO_DEEP}") from None
+    except ValueError as error:
+        raise SourceError(f"{name}: this is not JSON: {error}") from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key appears twice in one object")
+    return found
+
+
+def _from_json(where: str, value: Any) -> Tree:
+    if isinstance(value, dict):
+        return Tree(where, {key: _from_json(_below(where, key), item) for key, item in value.items()}, set())
+    if isinstance(value, list):
+        return Tree(where, tuple(_from_json(f"{where}[{index}]", item) for index, item in enumerate(value)), set())
+    if isinstance(value, bool):
+        return Tree(where, str(value).lower())
+    return Tree(where, value)
+
+
+def _below(where: str, key: str) -> str:
+    return f"{where}{key}" if where.endswith(":") else f"{where}.{key}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,23 +332,6 @@ class SourceFiles:
             text = self.text(name)
             self._parsed[name] = [json_tree(name, text)] if name.lower().endswith(_JSON) else yaml_trees(name, text)
         return self._parsed[name]
-
-    def rendered(self, name: str, conversion: Conversion) -> list[Tree]:
-        """As :meth:`trees`. Of several files, one that cannot be read or is a template is skipped with a remark.
-
-        A template is refused even if it happens to be YAML: a principal called ``{{ .Values.user }}`` is nobody.
-        """
-        if self.chosen:
-            return self.trees(name)
-        try:
-            self.refuse_template(name)
-            return self.trees(name)
-        except SourceError as error:
-            if len(self.names) == 1:
-                raise
-            where, _, reason = str(error).partition(": ")
-            conversion.skip(where, "a file", reason)
-            return []
 
     def refuse_template(self, name: str) -> None:
         """Raise :class:`SourceError` with the first place where a file is a template."""
@@ -189,78 +422,3 @@ def source_files(path: str, *, config: str | None = None, cluster: str | None = 
     if not chosen.is_file():
         raise SourceError(f"{path}: there is no such file or directory")
     return SourceFiles(chosen.parent, (chosen.name,), settings, cluster)
-
-
-# Resources of other tools, in files where many tools keep theirs: which grant access to Kafka or hold a topic.
-#
-# A resource that no converter reads may be anything. Two words decide, because a list of kinds is never complete: one
-# that names Kafka or a product of it, and one that names access or topics.
-
-_KAFKA: Final = re.compile(r"kafka|confluent|redpanda|jikkou|ns4kafka|strimzi|aiven|msk|cloudkarafka|instaclustr", re.I)
-#: Kinds whose names say enough: of ns4kafka, which has no API group, and of Conduktor.
-_KNOWN: Final = re.compile(r"AccessControlEntry|ApplicationInstance")
-_WORD: Final = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_ACCESS: Final = frozenset(
-    ("acl", "acls", "role", "roles", "rolebinding", "permission", "permissions", "grant", "grants", "authorization")
-)
-_USER: Final = frozenset(("user", "account", "application", "identity"))
-#: AWS IAM decides for Amazon MSK by actions, in any kind of policy document.
-_IAM: Final = "kafka-cluster:"
-_GRANTS: Final = "it grants or denies access to Kafka, and this converter does not read it"
-_HOLDS: Final = "it is a topic, and this converter does not read it"
-_HOLDS_WITH_ACCESS: Final = "it is a topic with access to it, and this converter does not read it"
-_CALLS: Final = "it calls Kafka's tools: convert it with --from kafka-acls-script, or all with --from auto"
-PRINCIPALS: Final = "it names principals of Kafka, in a form that is not known: nothing of it is converted"
-PRINCIPAL: Final = re.compile(r"\bUser:(?:CN=)?[\w*]")
-_INSIDE: Final = "it holds resources of Kafka inside: convert what it renders or applies"
-#: The API version of a resource of Kafka, by itself or in a text that holds YAML.
-_VERSION: Final = re.compile(
-    r"(?:\A|apiVersion:\s*[\"']?)[\w.-]*(?:kafka|confluent|redpanda|jikkou|strimzi)[\w.-]*/v[0-9]", re.I
-)
-_BY_IAM: Final = "AWS IAM grants access to Kafka here, besides ACLs: keep it in view, no manifest can declare it"
-
-
-def add_foreign(conversion: Conversion, node: Tree, kind: str, subject: str, *, unmanaged: str) -> None:
-    """Remarks on a resource of another tool: not converted if it seems to decide who may do what, else unmanaged.
-
-    ``kind`` is how its own tool calls it, with its API group or its provider; ``unmanaged`` is the reason for the rest.
-    """
-    reason = _access(node, kind)
-    if reason is not None:
-        conversion.skip(node, subject, reason)
-    else:
-        conversion.add_unmanaged(node, subject, unmanaged)
-
-
-def _access(node: Tree, kind: str) -> str | None:
-    if any(_IAM in text for text in node.all_texts()):
-        return _BY_IAM
-    if calls_tools(node):
-        return _CALLS
-    if any(_VERSION.search(text) for text in _texts_inside(node)):
-        return _INSIDE
-    if _KNOWN.search(kind):
-        return _GRANTS
-    if not _KAFKA.search(kind):
-        return PRINCIPALS if any(PRINCIPAL.match(text) for text in node.all_texts()) else None
-    words = _words(kind)
-    if words & _ACCESS:
-        return _GRANTS
-    inside = any(_words(key) & _ACCESS for key in node.all_keys())
-    if "topic" in words:
-        return _HOLDS_WITH_ACCESS if inside else _HOLDS
-    # A user is a login: nothing for a manifest, unless rules stand inside.
-    return _GRANTS if inside and words & _USER else None
-
-
-def _texts_inside(node: Tree) -> Iterator[str]:
-    """Every text below the fields of a resource, but for its own API version."""
-    if isinstance(node.value, Mapping):
-        for name, value in node.value.items():
-            if name not in ("apiVersion", "metadata"):
-                yield from value.all_texts()
-
-
-def _words(name: str) -> set[str]:
-    """The words of a name in any case: ``KafkaTopicAclEntry`` and ``aiven_kafka_acl`` both hold ``acl``."""
-    return {word.lower() for word in _WORD.findall(name)}

@@ -9,10 +9,9 @@ from typing import Final
 
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, USER, QuotaEntity
-from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles, add_foreign
+from reconciler.parts.convert.conversion import Conversion, Resource, add_foreign
+from reconciler.parts.convert.files import SourceFiles, Tree, by_name
 from reconciler.parts.convert.strimzi import quota_limits
-from reconciler.parts.convert.tree import Tree, by_name
 
 _AUTHORIZATION: Final = "KafkaPrincipalAuthorization"
 _ROLE: Final = "KafkaPrincipalRole"
@@ -40,7 +39,7 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files; templates must be rendered first."""
     found: dict[str, list[Tree]] = {kind: [] for kind in _KINDS}
     for name in files.ending(".yaml", ".yml"):
-        for kind, node in _resources(files.rendered(name, conversion)):
+        for kind, node in _resources(conversion.rendered(files, name)):
             if kind not in found or _is_of_another(kind, node):
                 full = f"{node.text('apiVersion') or ''} {kind}"
                 add_foreign(

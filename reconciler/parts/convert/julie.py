@@ -10,8 +10,7 @@ from typing import Final, NamedTuple
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
-from reconciler.parts.convert.tree import SourceError, Tree, by_name
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree, by_name
 
 # JulieOps' settings, as far as they decide which topics and ACLs it creates.
 

@@ -18,8 +18,8 @@ from reconciler.model.kinds.client_metrics import INTERVAL, MATCH, METRICS, Clie
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.kinds.scram_user import SCRAM_CODES
-from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles, add_foreign
+from reconciler.parts.convert.conversion import Conversion, Resource, add_foreign
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 from reconciler.parts.convert.shell import (
     Command,
     Word,
@@ -29,7 +29,6 @@ from reconciler.parts.convert.shell import (
     container_calls,
     script_in,
 )
-from reconciler.parts.convert.tree import SourceError, Tree
 
 _TOOLS: Final = ("kafka-acls", "kafka-topics", "kafka-configs", "kafka-client-metrics")
 _CONNECTION: Final = frozenset(
@@ -116,7 +115,7 @@ def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
     for name in files.ending(".sh", ".bash", ".ksh", ".cmd", ".txt", *_YAML):
         script = _Calls(name, conversion)
         if name.lower().endswith(_YAML):
-            for tree in files.rendered(name, conversion):
+            for tree in conversion.rendered(files, name):
                 _read_workload(tree, script, conversion)
             script.finish()
             continue

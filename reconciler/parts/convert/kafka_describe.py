@@ -17,8 +17,7 @@ from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.topic import INTERNAL_TOPICS
 from reconciler.parts.convert.conversion import Conversion
-from reconciler.parts.convert.files import SourceFiles
-from reconciler.parts.convert.tree import Tree
+from reconciler.parts.convert.files import SourceFiles, Tree
 
 _TOPIC: Final = re.compile(
     r"Topic:\s?(?P<name>\S+)\s+(?:TopicId:\s?\S+\s+)?PartitionCount:\s?(?P<partitions>\d+)\s+"

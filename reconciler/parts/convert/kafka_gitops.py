@@ -14,8 +14,7 @@ from typing import Final
 from reconciler.model.acl import CLUSTER_NAME
 from reconciler.model.frozen import FrozenMap
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
-from reconciler.parts.convert.tree import SourceError, Tree
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 
 _FILES: Final = ("services", "topics", "users")
 _YAML: Final = (".yaml", ".yml")

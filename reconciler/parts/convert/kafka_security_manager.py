@@ -7,8 +7,7 @@ import csv
 from typing import Final
 
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
-from reconciler.parts.convert.tree import SourceError
+from reconciler.parts.convert.files import SourceError, SourceFiles
 
 _PRINCIPAL, _KIND, _FORM, _NAME = "KafkaPrincipal", "ResourceType", "PatternType", "ResourceName"
 _OPERATION, _PERMISSION, _HOST = "Operation", "PermissionType", "Host"

@@ -6,8 +6,7 @@ Sources: ``core/model/def/acl.go``, ``topic.go`` and ``resource.go``.
 from typing import Final
 
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
-from reconciler.parts.convert.tree import Tree
+from reconciler.parts.convert.files import SourceFiles, Tree
 
 _PLACED: Final = "assignments of replicas are not converted: declare replicaAssignments if they matter"
 _NULL: Final = "a config without a value: kdef resets it to the broker's default, as leaving it out does here"
@@ -16,7 +15,7 @@ _NULL: Final = "a config without a value: kdef resets it to the broker's default
 def read_kdef(files: SourceFiles, conversion: Conversion) -> None:
     """All definitions; brokers are not managed here."""
     for name in files.ending(".yaml", ".yml", ".json"):
-        for tree in filter(Tree.is_mapping, files.rendered(name, conversion)):
+        for tree in filter(Tree.is_mapping, conversion.rendered(files, name)):
             kind, subject = tree.text("kind"), tree.text("metadata", "name") or ""
             tree.ignore("apiVersion", "state")
             tree.get("metadata").ignore("labels")

@@ -13,12 +13,11 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
-from reconciler.parts.convert.conversion import Conversion, ConversionResult, Sign
-from reconciler.parts.convert.files import PRINCIPAL, PRINCIPALS, STDIN, SourceFiles, add_foreign
+from reconciler.parts.convert.conversion import PRINCIPAL, PRINCIPALS, Conversion, ConversionResult, Sign, add_foreign
+from reconciler.parts.convert.files import STDIN, SourceError, SourceFiles, Tree
 from reconciler.parts.convert.kafka_security_manager import is_heading
 from reconciler.parts.convert.redpanda import table_columns
 from reconciler.parts.convert.shell import CALL, calls_tools
-from reconciler.parts.convert.tree import SourceError, Tree
 from reconciler.system import plugins
 
 #: Converts the files of one format.

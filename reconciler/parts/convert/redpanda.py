@@ -8,9 +8,8 @@ import re
 from typing import Final
 
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
+from reconciler.parts.convert.files import SourceFiles, Tree
 from reconciler.parts.convert.strimzi import add_other_kind, add_rules, resources
-from reconciler.parts.convert.tree import Tree
 
 _GROUP: Final = "cluster.redpanda.com"
 _COLUMN: Final = re.compile(r"\S+")
@@ -35,7 +34,7 @@ def read_redpanda(files: SourceFiles, conversion: Conversion) -> None:
         if not name.lower().endswith((".yaml", ".yml", ".json")) or table_columns(files.text(name)) is not None:
             _table(name, files.text(name), conversion)
             continue
-        for tree in files.rendered(name, conversion):
+        for tree in conversion.rendered(files, name):
             if tree.is_mapping() and "matches" in tree.names():
                 for item in tree.items("matches"):
                     _match(item, conversion)

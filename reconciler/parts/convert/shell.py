@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from reconciler.parts.convert.tree import Tree
+from reconciler.parts.convert.files import Tree
 
 _READS_ONLY: Final = re.compile(r"-[A-Za-z]*n[A-Za-z]*|noexec")
 _OPENS: Final = frozenset(("if", "for", "while", "until", "case", "select", "{", "("))

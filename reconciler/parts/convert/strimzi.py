@@ -9,9 +9,8 @@ from typing import Final
 from reconciler.model.acl import CLUSTER_NAME
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import QuotaEntity
-from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles, add_foreign
-from reconciler.parts.convert.tree import SourceError, Tree
+from reconciler.parts.convert.conversion import Conversion, Resource, add_foreign
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 
 _CLUSTER: Final = "strimzi.io/cluster"
 _GROUP: Final = "kafka.strimzi.io"
@@ -39,7 +38,7 @@ QUOTA_FIELDS: Final = FrozenMap(
 def read_strimzi(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files, also of ``kubectl get -o yaml``; those of one cluster only."""
     names = files.ending(".yaml", ".yml", ".json")
-    found = [node for name in names for node in resources(files.rendered(name, conversion))]
+    found = [node for name in names for node in resources(conversion.rendered(files, name))]
     mine = [node for node in found if _is_ours(node)]
     for node in of_one_cluster(mine, _label, files.cluster, conversion):
         conversion.recognise()

@@ -9,10 +9,9 @@ from typing import Final, NamedTuple
 
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, IP, USER, QuotaEntity
-from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles, add_foreign
+from reconciler.parts.convert.conversion import Conversion, Resource, add_foreign
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 from reconciler.parts.convert.terraform_files import SECRETS, written_resources
-from reconciler.parts.convert.tree import SourceError, Tree
 
 
 class _AclForm(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.parts.convert.conversion import Conversion
-from reconciler.parts.convert.files import SourceFiles
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 from reconciler.parts.convert.terraform_values import (
     EvaluationScope,
     Evaluator,
@@ -23,7 +23,6 @@ from reconciler.parts.convert.terraform_values import (
     as_set,
     text_of,
 )
-from reconciler.parts.convert.tree import SourceError, Tree
 
 # The directories of ``.tf`` files: their blocks with labels and places, and which directory uses which as a module.
 #

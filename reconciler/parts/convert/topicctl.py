@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceFiles
-from reconciler.parts.convert.tree import SourceError, Tree
+from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
 
 _META: Final = ("region", "environment", "description", "labels", "consumers")
 _PLACEMENT: Final = "topicctl places the replicas of this topic: declare replicaAssignments if that matters"
@@ -17,7 +16,7 @@ _ENVIRONMENT: Final = "it names an environment variable: convert what topicctl r
 
 def read_topicctl(files: SourceFiles, conversion: Conversion) -> None:
     """Topics and ACLs of one cluster, which each of them names."""
-    trees = [tree for name in files.ending(".yaml", ".yml") for tree in files.rendered(name, conversion)]
+    trees = [tree for name in files.ending(".yaml", ".yml") for tree in conversion.rendered(files, name)]
     found = [tree for tree in trees if tree.is_mapping() and not _is_cluster(tree, conversion)]
     clusters = sorted({cluster for tree in found if (cluster := tree.text("meta", "cluster")) is not None})
     if files.cluster is None and len(clusters) > 1:
