@@ -44,7 +44,7 @@ class Subcommands(CommandTable):
     table = SUBCOMMANDS
     aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
     modules = "reconciler.parts.fleet.cli."
-    shared = {"apply": "plan", "usage": "tighten"}  # noqa: RUF012
+    shared = {"apply": "plan", "drift": "snapshot", "usage": "tighten"}  # noqa: RUF012
     words = ("fleet",)
 
     def load(self, home: str) -> click.Command:
