@@ -35,6 +35,8 @@ _CHANGES: Final = frozenset(
         "ClientQuota GroupConfig ClientMetrics ScramUser AclBinding Topic ConfigResource ListedItem",
     )
 )
+#: What answers for a kind: its class on some floor, its documents' or one of its bases.
+_KINDS: Final = re.compile("(Listed|Planned|Reported|Declared|Written|Sent|Config|Message|ListedDocument)?Kind")
 _MANIFEST: Final = """\
 apiVersion: reconciler/v1
 kind: Cluster
@@ -134,7 +136,7 @@ class Source(NamedTuple):
     @property
     def of_a_kind(self) -> bool:
         """Whether it is the file of one kind: those of all kinds branch on none."""
-        return self.path.parent.name in ("kinds", "edits") and self.path.stem not in COMMON
+        return self.path.parent.name == "kinds" and self.path.stem not in COMMON
 
 
 @cache
@@ -251,21 +253,24 @@ def homonyms(files: Sequence[Source]) -> Iterator[Figure]:
 def branches(files: Sequence[Source]) -> Iterator[Figure]:
     """Where code asks what kind a change is."""
     outside = [file for file in files if not file.of_a_kind]
-    found = {file.path: sum(_asks(node) for node in ast.walk(file.tree)) for file in outside}
+    found = {file.path: sum(map(asks_for_a_kind, ast.walk(file.tree))) for file in outside}
     told = sum(found.values()), sum(count > 0 for count in found.values())
     yield Figure("branches on a change's kind outside `kinds/`", "106 in 41 files", f"{told[0]} in {told[1]} files")
 
 
-def _asks(node: ast.AST) -> bool:
-    """``isinstance(x, CreateAcl | …)``, or a ``match`` with a case of such a class."""
+def asks_for_a_kind(node: ast.AST) -> bool:
+    """``isinstance(x, Create | ListedKind)``, a ``match`` with a case of such a class, or ``type(kind) is …``."""
     if isinstance(node, ast.Match):
-        classes = [
-            part.cls for case in node.cases for part in ast.walk(case.pattern) if isinstance(part, ast.MatchClass)
-        ]
-        return any(_names(part) & _CHANGES for part in classes)
+        patterns = (part for case in node.cases for part in ast.walk(case.pattern))
+        return any(_of_kinds(part.cls) for part in patterns if isinstance(part, ast.MatchClass))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
-        return bool(_names(node.args[1]) & _CHANGES)
-    return False
+        return _of_kinds(node.args[1])
+    sides = [node.left, *node.comparators] if isinstance(node, ast.Compare) else []
+    return any(re.match(r"type\((\w+\.)*(kind|change)\)", ast.unparse(side)) for side in sides)
+
+
+def _of_kinds(classes: ast.AST) -> bool:
+    return any(name in _CHANGES or _KINDS.fullmatch(name) for name in _names(classes))
 
 
 def _names(node: ast.AST) -> set[str]:

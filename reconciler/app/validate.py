@@ -4,7 +4,6 @@ import datetime
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from reconciler.app.access_checks import BesidesAcls, checks
 from reconciler.app.manifests import desired, guardrails_changed_from, held, load, load_base, told_again
@@ -15,7 +14,7 @@ from reconciler.app.terms import declared_dead_letters
 from reconciler.dataclass import dataclass
 from reconciler.kafka.settings import setting_problems
 from reconciler.manifest.documents import KINDS_BY_NAME
-from reconciler.manifest.documents.kind import Kind
+from reconciler.manifest.documents.kind import Touched
 from reconciler.manifest.guardrails import GuardrailChange
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
@@ -93,10 +92,6 @@ def _validation(
     return ManifestValidation(tuple(clusters), in_order(warnings), in_order(problems), declares_access_tests(manifests))
 
 
-#: A document of a kind that declares resources is about the clusters that its selector fits, and no other.
-_OF_CHOSEN: Final = frozenset(name for name, kind in KINDS_BY_NAME.items() if type(kind).collect is not Kind.collect)
-
-
 def touched_clusters(before: Manifests, after: Manifests, *, certain: bool) -> tuple[str, ...]:
     """The declared clusters that a change from the base can touch; plans of the others are equal.
 
@@ -122,12 +117,17 @@ def touched_clusters(before: Manifests, after: Manifests, *, certain: bool) -> t
             *(item.heading for item in manifests.documents),
         ]
         for heading in headings:
-            if heading is None or (heading.file in changed and heading.kind not in (*_OF_CHOSEN, "Cluster")):
+            if heading is None:
                 return everything
-            if heading.file in changed and heading.kind == "Cluster":
-                touched.add(heading.name)
-            elif heading.file in changed:
-                touched |= {name for name, item in manifests.clusters.items() if heading.applies_to(item.labels)}
+            if heading.file not in changed:
+                continue
+            match KINDS_BY_NAME[heading.kind].touched:
+                case Touched.ANY:
+                    return everything
+                case Touched.NAMED:
+                    touched.add(heading.name)
+                case Touched.CHOSEN:
+                    touched |= {name for name, item in manifests.clusters.items() if heading.applies_to(item.labels)}
     return tuple(name for name in everything if name in touched)
 
 

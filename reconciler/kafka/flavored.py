@@ -12,22 +12,12 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AccessControlEntry, AclBinding
 from reconciler.model.addresses import IpAddress, address_text
 from reconciler.model.flavor import Flavor, flavor_contradiction, signs_of
-from reconciler.model.listing import Change, Update
+from reconciler.model.listing import Change
 from reconciler.model.state import BrokerSettings, ClusterState
-from reconciler.model.topic import Layout, TopicConfigs, TopicUse
+from reconciler.model.topic import Layout, TopicUse
+from reconciler.plan.kinds import kind_of
+from reconciler.plan.kinds.interface import FirstStep
 from reconciler.ports import Answer, AnswerStatus, ClusterError, InspectableCluster, ReadRequest
-
-
-def first_step(change: Change, flavor: Flavor) -> tuple[Change, str] | None:
-    """The change that has to come first, and ``config=value`` that it sets; ``None`` where none has to."""
-    match change:
-        case Update(TopicConfigs() as before, TopicConfigs() as after):
-            step = flavor.intermediate(before.configs, after.configs)
-            if step is not None:
-                was, between = {step.config: before.configs.get(step.config)}, {step.config: step.via}
-                first = Update(replace(before, configs=was), replace(after, configs=between))
-                return first, f"{step.config}={step.via}"
-    return None
 
 
 def flavored(cluster: InspectableCluster, flavor: Flavor) -> "FlavoredCluster":
@@ -90,21 +80,27 @@ class FlavoredCluster:
 
         Where the second request fails, the value between stays: the answer says so, and the next plan shows it.
         """
-        firsts = {place: step for place, item in enumerate(changes) if (step := first_step(item, self.flavor))}
-        told = dict(zip(firsts, self.inner.send([step for step, _ in firsts.values()]) if firsts else [], strict=True))
+        firsts = {place: step for place, change in enumerate(changes) if (step := self._first_step(change))}
+        told = dict(
+            zip(firsts, self.inner.send([step.change for step in firsts.values()]) if firsts else [], strict=True)
+        )
         rest = [place for place in range(len(changes)) if place not in told or told[place].good]
         answers = told | dict(
             zip(rest, self.inner.send([changes[place] for place in rest]) if rest else [], strict=True)
         )
         return [
-            _of_two(answers[place], firsts[place][1]) if place in firsts and place in rest else answers[place]
+            _of_two(answers[place], firsts[place]) if place in firsts and place in rest else answers[place]
             for place in range(len(changes))
         ]
 
     def validate(self, changes: Sequence[Change]) -> list[Answer]:
         """See ``ports``; of a change in two steps the first is asked about, the second would be refused by itself."""
-        asked = [step[0] if (step := first_step(change, self.flavor)) else change for change in changes]
-        return self.inner.validate(asked)
+        return self.inner.validate(
+            [step.change if (step := self._first_step(change)) else change for change in changes]
+        )
+
+    def _first_step(self, change: Change) -> FirstStep | None:
+        return kind_of(change).first_step(change, self.flavor)
 
     def brokers(self) -> frozenset[int]:
         """See ``ports``."""
@@ -135,7 +131,7 @@ class FlavoredCluster:
         return self.inner.cancel_reassignments(partitions)
 
 
-def _of_two(answer: Answer, between: str) -> Answer:
+def _of_two(answer: Answer, between: FirstStep) -> Answer:
     if answer.status is not AnswerStatus.FAILED:
         return answer
     return replace(answer, message=f"{answer.message} ({between} was set before and stays)".lstrip(), retriable=False)

@@ -23,7 +23,7 @@ from reconciler.manifest.parts.fields import (
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean
-from reconciler.manifest.write.kinds.interface import EditedKind, WrittenKind
+from reconciler.manifest.write.kinds.interface import WrittenKind
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import WILDCARD, AclOperation
 from reconciler.model.characters import is_visible
@@ -54,7 +54,7 @@ class ConfigItem(ManifestModel):
     ticket: Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
 
 
-class ConfigKind(ListedKind, EditedKind, ABC):
+class ConfigKind(ListedKind, ABC):
     """A kind whose resources are dynamic configs under a name: all but the questions of law is alike."""
 
     resource: ClassVar[type[ConfigResource]]

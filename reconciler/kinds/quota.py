@@ -16,7 +16,6 @@ from reconciler.manifest.parts.resources import right_form
 from reconciler.manifest.parts.rules import checked_texts, checked_users, other_type
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
 from reconciler.manifest.read.problem import Code
-from reconciler.manifest.write.kinds.interface import EditedKind
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import AclOperation
 from reconciler.model.characters import as_name
@@ -113,7 +112,7 @@ class QuotaItem(fields.ManifestModel):
     ticket: fields.Text | None = Field(None, description="Where the quota was agreed.", examples=["OPS-7"])
 
 
-class Quotas(ListedKind, MessageKind, EditedKind):
+class Quotas(ListedKind, MessageKind):
     """Client quotas."""
 
     resource = ClientQuota

@@ -22,7 +22,7 @@ from reconciler.manifest.parts.resources import principal_problem
 from reconciler.manifest.parts.rules import checked_users, other_type
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
 from reconciler.manifest.read.problem import Code
-from reconciler.manifest.write.kinds.interface import EditedKind, declared_texts
+from reconciler.manifest.write.kinds.interface import declared_texts
 from reconciler.manifest.write.spans import Splice, TextSpan, Written, with_entry, without_entries
 from reconciler.manifest.write.spans import quoted as quoted_text
 from reconciler.manifest.write.text import scalar, text_problem
@@ -168,7 +168,7 @@ class UserItem(fields.ManifestModel):
     ticket: fields.Text | None = Field(None, description="Where the user was agreed.", examples=["OPS-7"])
 
 
-class ScramUsers(ListedKind, MessageKind, EditedKind):
+class ScramUsers(ListedKind, MessageKind):
     """SCRAM users."""
 
     resource = ScramUser

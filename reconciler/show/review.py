@@ -9,6 +9,7 @@ from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.model.characters import Style, as_name, counted, plain, safe
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Expiry
 from reconciler.model.flavor import release_text
+from reconciler.model.kinds import listed_kind
 from reconciler.model.kinds.quota import limit_text
 from reconciler.model.listing import Create, ListedItem
 from reconciler.model.state import FactSource
@@ -36,7 +37,7 @@ from reconciler.show.access_lines import (
     rows_shown,
 )
 from reconciler.show.document import Row, Section, SectionName, first_lines, first_names, first_rows, section_lines
-from reconciler.show.kinds import ListedKind, kind_of
+from reconciler.show.kinds import ReportedKind, kind_of
 
 _GRAVEST_SHOWN: Final = 20
 _PERHAPS: Final = "  (perhaps)"
@@ -510,9 +511,11 @@ def ending_entries(desired: DesiredState) -> tuple[EndEntry, ...]:
 
 
 def _end(wish: DesiredItem[Any], expiry: Expiry) -> EndEntry:
-    kind, subject = kind_of(Create(wish.item)), wish.item.subject
-    what = f": {kind.special.at_end}" if isinstance(kind, ListedKind) else ""
-    return EndEntry(wish.declaration.origin, subject, str(expiry), f"{subject} ends {expiry}{what}")
+    resource: type[ListedItem] = type(wish.item)
+    special: ReportedKind = listed_kind(resource)
+    subject = wish.item.subject
+    message = f"{subject} ends {expiry}: {special.at_end}"
+    return EndEntry(wish.declaration.origin, subject, str(expiry), message)
 
 
 def end_lines(ends: Sequence[EndEntry], style: Style = plain, *, expand: bool = False) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, Loaded
+from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, Loaded, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import (
     FIELDS,
@@ -94,6 +94,7 @@ class AclsKind(Kind["AclsDocument"]):
     """ACL rules."""
 
     name = "Acls"
+    touched = Touched.CHOSEN
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
@@ -247,6 +248,7 @@ class RoleKind(Kind["RoleDocument"]):
     """Bundles of rules; the kinds whose rules use them check the uses."""
 
     name = "Role"
+    touched = Touched.ANY
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, Kind, Loaded
+from reconciler.manifest.documents.kind import Declared, Kind, Loaded, Touched
 from reconciler.manifest.parts.clusters import (
     DEFAULT_BARRIER_TIMEOUT,
     DEFAULT_BARRIER_WAIT,
@@ -353,6 +353,7 @@ class ClusterKind(Kind["ClusterDocument"]):
     """Declared clusters; they set the variables that the other kinds use."""
 
     name = "Cluster"
+    touched = Touched.NAMED
     takes_variables = False
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
@@ -457,6 +458,7 @@ class FleetKind(Kind["FleetDocument"]):
     """Waves of clusters; ``reconciler.parts.fleet`` performs them."""
 
     name = "Fleet"
+    touched = Touched.ANY
     takes_variables = False
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:

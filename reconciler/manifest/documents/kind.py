@@ -7,6 +7,7 @@ import datetime
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from enum import Enum
 from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
@@ -129,14 +130,23 @@ def _model(module: str, name: str) -> Any:
     return getattr(import_module(f"reconciler.manifest.models.{module}"), name)
 
 
+class Touched(Enum):
+    """Which clusters' plans a change of a document can alter."""
+
+    NAMED = "the cluster of its name"
+    CHOSEN = "those that its selector fits, for it declares resources of each"
+    ANY = "any, for what it says may count everywhere"
+
+
 class Kind(ABC, Generic[M]):
     """One kind of document: ``M`` has its fields and its JSON Schema. ``name`` is what a document calls it.
 
     ``takes_variables``: whether ``${vars.name}`` can be used in the spec. Not where a document sets the variables.
-    ``code_fields``: the fields whose texts are code, into which no value is put.
+    ``code_fields``: the fields whose texts are code, into which no value is put. ``touched`` has no default.
     """
 
     name: ClassVar[str]
+    touched: ClassVar[Touched]
     takes_variables: ClassVar[bool] = True
     code_fields: ClassVar[frozenset[str]] = frozenset()
 
@@ -205,6 +215,7 @@ class ListedDeclaration:
 class ListedDocumentKind(Kind[Any]):
     """Documents of one listed kind; each has a class of its own (:func:`listed_documents`)."""
 
+    touched = Touched.CHOSEN
     resource: ClassVar[type[ListedItem]]
 
     @classmethod

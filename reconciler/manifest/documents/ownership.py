@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, Kind, Loaded
+from reconciler.manifest.documents.kind import Declared, Kind, Loaded, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import FIELDS, PatternTable, named_operations
 from reconciler.manifest.parts.rules import checked_texts
@@ -205,6 +205,7 @@ class OwnershipKind(Kind["OwnershipDocument"]):
     """Owners and consents; ``reconciler.policy`` applies them."""
 
     name = "Ownership"
+    touched = Touched.ANY
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

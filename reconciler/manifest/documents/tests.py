@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final, Literal
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, Kind
+from reconciler.manifest.documents.kind import Declared, Kind, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import BYTES, MILLISECONDS, amount, in_range, integer
 from reconciler.manifest.parts.resources import (
@@ -247,6 +247,7 @@ class AccessTestsKind(Kind["AccessTestsDocument"]):
     """Claims about access; ``reconciler.access`` decides them."""
 
     name = "AccessTests"
+    touched = Touched.ANY
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
@@ -295,6 +296,7 @@ class ClusterTestsKind(Kind["ClusterTestsDocument"]):
     """Claims about clusters; ``reconciler.app.cluster_checks`` decides them."""
 
     name = "ClusterTests"
+    touched = Touched.ANY
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, Kind
+from reconciler.manifest.documents.kind import Declared, Kind, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import integer
 from reconciler.manifest.parts.resources import PatternTable
@@ -391,6 +391,7 @@ class TopicPolicyKind(Kind["TopicPolicyDocument"]):
     """Rules for topics; ``reconciler.policy`` applies them."""
 
     name = "TopicPolicy"
+    touched = Touched.ANY
     code_fields = frozenset({"expression", "pattern"})
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:

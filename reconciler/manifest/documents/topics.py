@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, Loaded
+from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, Loaded, Touched
 from reconciler.manifest.parts.bindings import OutsideScope
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, Heading
@@ -346,6 +346,7 @@ class TopicsKind(Kind["TopicsDocument"]):
     """Topics, and the rules of their owners and grants."""
 
     name = "Topics"
+    touched = Touched.CHOSEN
 
     def declare(self, document: Document, table: PatternTable) -> Declared | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""

@@ -13,7 +13,7 @@ from reconciler.model.acl import AclBinding, AclPermissionType, ResourceType
 from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
 from reconciler.model.characters import as_name
 from reconciler.model.desired import Declaration, DesiredState
-from reconciler.model.flavor import release_text
+from reconciler.model.flavor import Flavor, release_text
 from reconciler.model.listing import AclChange, Change, Create, Delete
 from reconciler.model.scope import Scope, Selector
 from reconciler.model.state import ClusterState
@@ -113,6 +113,9 @@ class Acls(Kind):
         # While the topic lives, this ALLOW is what keeps default-allow from opening it to everybody.
         waits = pattern.resource_type is ResourceType.TOPIC and any(map(pattern.matches, context.opened))
         return Phase.DELETE_WAITING_ALLOW if waits else Phase.DELETE_ALLOW
+
+    def first_step(self, change: Change, flavor: Flavor) -> None:
+        """None: a binding is there or it is not."""
 
     def observe(self, change: Change, live: ClusterState) -> Observed:
         """Bindings cannot be stale: they are there or they are not."""

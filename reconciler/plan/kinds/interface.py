@@ -9,9 +9,8 @@ from reconciler.codec.codec import Codec
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import DesiredState
-from reconciler.model.listing import (
-    Change,
-)
+from reconciler.model.flavor import Flavor, IntermediateValue
+from reconciler.model.listing import Change
 from reconciler.model.scope import Scope, Selector
 from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
 from reconciler.model.state import ClusterState
@@ -54,6 +53,17 @@ class LackingRight(NamedTuple):
 
     what: str
     right: str
+
+
+class FirstStep(NamedTuple):
+    """A change that has to come before another one of the same resource: of ``config``, which ``via`` is between."""
+
+    change: Change
+    intermediate: IntermediateValue
+
+    def __str__(self) -> str:
+        """``config=value``, as it is between."""
+        return f"{self.intermediate.config}={self.intermediate.via}"
 
 
 class Halves(NamedTuple):
@@ -153,6 +163,10 @@ class Kind(ABC):
     @abstractmethod
     def phase(self, change: Change, context: PhaseContext) -> Phase:
         """When it is performed; raises ``TypeError`` for what is impossible."""
+
+    @abstractmethod
+    def first_step(self, change: Change, flavor: Flavor) -> FirstStep | None:
+        """The change that a service of this flavor wants to be made before; ``None``: it takes the change as it is."""
 
     @abstractmethod
     def observe(self, change: Change, live: ClusterState) -> Observed:

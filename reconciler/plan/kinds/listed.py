@@ -12,6 +12,7 @@ from reconciler.codec.kinds import json_kind
 from reconciler.codec.values import created, deleted, updated
 from reconciler.model.acl import CLUSTER_NAME, AclOperation, ResourcePattern, ResourceType
 from reconciler.model.desired import DesiredItem, DesiredState
+from reconciler.model.flavor import Flavor
 from reconciler.model.listing import (
     Change,
     Create,
@@ -152,6 +153,9 @@ class ListedKind(Kind, ABC):
     def is_destructive(self, change: Change) -> bool:
         """Whether it goes."""
         return change.after is None
+
+    def first_step(self, change: Change, flavor: Flavor) -> None:
+        """None: no flavor that is known wants one."""
 
     def observe(self, change: Change, live: ClusterState) -> Observed:
         """Whether the values that change are those before, or those after; other values do not matter.

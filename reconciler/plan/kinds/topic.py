@@ -9,7 +9,7 @@ from reconciler.codec.codec import Codec
 from reconciler.codec.values import created, deleted, updated
 from reconciler.model.characters import as_name
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic
-from reconciler.model.flavor import Flavor, IntermediateValue
+from reconciler.model.flavor import Flavor
 from reconciler.model.listing import Change, Create, Delete, Impossible, Update
 from reconciler.model.scope import Scope, Selector
 from reconciler.model.state import ClusterState
@@ -24,7 +24,7 @@ from reconciler.model.topic import (
 )
 from reconciler.model.topic_configs import THROTTLE_CONFIGS, data_loss, effective, normal_form, refusal_of
 from reconciler.plan.difference import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason
-from reconciler.plan.kinds.interface import Kind, PhaseContext
+from reconciler.plan.kinds.interface import FirstStep, Kind, PhaseContext
 from reconciler.plan.observed import (
     DONE,
     MOST_COPIED,
@@ -132,16 +132,6 @@ def topics_after(live: Mapping[str, Topic], changes: Iterable[Change]) -> dict[s
 def grown_topics(changes: Iterable[Change]) -> list[str]:
     """The names of the topics to which changes add partitions, in order."""
     return [change.after.name for change in changes if isinstance(change.after, TopicPartitions)]
-
-
-def set_between(changes: Iterable[Change], flavor: Flavor) -> Iterator[tuple[str, IntermediateValue]]:
-    """Topics of which a config gets another value first, because a service refuses the change in one step."""
-    for change in changes:
-        match change:
-            case Update(TopicConfigs(configs=before), TopicConfigs(name, after)):
-                step = flavor.intermediate(before, after)
-                if step is not None:
-                    yield name, step
 
 
 def configs_set(changes: Iterable[Change]) -> Iterator[tuple[str, str, str]]:
@@ -328,6 +318,16 @@ class Topics(Kind):
             case Delete():
                 # A client that still uses the topic would bring it back, empty and with the broker's defaults.
                 yield AUTO_CREATE
+
+    def first_step(self, change: Change, flavor: Flavor) -> FirstStep | None:
+        """A config that gets another value first, because the service refuses the change in one step."""
+        match change:
+            case Update(TopicConfigs() as before, TopicConfigs() as after):
+                step = flavor.intermediate(before.configs, after.configs)
+                if step is not None:
+                    was, between = {step.config: before.configs.get(step.config)}, {step.config: step.via}
+                    return FirstStep(Update(replace(before, configs=was), replace(after, configs=between)), step)
+        return None
 
     def observe(self, change: Change, live: ClusterState) -> Observed:
         """Whether the topic still is as the change expects it, or already as it leaves it."""

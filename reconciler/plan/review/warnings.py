@@ -9,7 +9,7 @@ from reconciler.model.kinds import listed_types
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import cut_off, readable, refusal_of
-from reconciler.plan.kinds import kinds_of, listed
+from reconciler.plan.kinds import kind_of, kinds_of, listed
 from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.kinds.topic import (
     AUTO_CREATE,
@@ -20,7 +20,6 @@ from reconciler.plan.kinds.topic import (
     grown_topics,
     loss_by_default,
     name_of,
-    set_between,
     topics_after,
 )
 from reconciler.plan.overlap import TopicReach
@@ -48,9 +47,13 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
     yield from _cut_off(steps, live)
     yield from _by_default(steps)
     yield from _stopped_by_one_broker(steps, live)
-    for topic, step in set_between((item.change for item in steps), terms.flavor):
-        way = f"{step.config} of {as_name(topic)} is set to {step.via} first, then to {step.after}"
-        yield f"{terms.flavor.title}: {way}: {step.harm}"
+    for change in (step.change for step in steps):
+        if (first := kind_of(change).first_step(change, terms.flavor)) is not None:
+            between = first.intermediate
+            way = (
+                f"{between.config} of {as_name(name_of(change))} is set to {between.via} first, then to {between.after}"
+            )
+            yield f"{terms.flavor.title}: {way}: {between.harm}"
     if live.kafka_version is None:
         yield from _perhaps_refused(steps)
     deleted = _deleted(steps)

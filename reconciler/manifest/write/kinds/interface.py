@@ -52,7 +52,15 @@ class Kind(Protocol):
 
 
 class WrittenKind(DeclaredKind, ABC):
-    """A listed kind in manifests that are written."""
+    """A listed kind in manifests that are written and edited.
+
+    Its items say what they are about and, in one mapping under ``values_key``, what they set. The leaves of what an
+    item says are YAML that may stand anywhere.
+    """
+
+    values_key: ClassVar[str]
+    #: Whether an item stands in a file of the team that owns its principal.
+    of_teams: ClassVar[bool] = False
 
     @abstractmethod
     def problem(self, item: Any) -> str | None:
@@ -69,17 +77,6 @@ class WrittenKind(DeclaredKind, ABC):
     def named(self, name: str) -> Any | None:
         """The item of a name that must not exist; ``None`` where the key is no name."""
         return None
-
-
-class EditedKind(WrittenKind):
-    """A listed kind whose items say what they are about and, in one mapping under ``values_key``, what they set.
-
-    The leaves of what an item says are YAML that may stand anywhere.
-    """
-
-    values_key: ClassVar[str]
-    #: Whether an item stands in a file of the team that owns its principal.
-    of_teams: ClassVar[bool] = False
 
     @abstractmethod
     def about(self, item: Any) -> Mapping[str, str | Mapping[str, str]]:

@@ -19,7 +19,6 @@ from reconciler.app.terms import read_request, terms
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import load as load_sources
 from reconciler.manifest.read.findings import Source
-from reconciler.manifest.write.edits import KINDS
 from reconciler.manifest.write.pages import Book, Page
 from reconciler.manifest.write.spans import Splice, TextSpan, quoted, spliced, with_flow_item, with_lines_after
 from reconciler.manifest.write.text import text_problem
@@ -39,6 +38,7 @@ from reconciler.parts.edit.app.editing import (
     reviewed,
     texts_of,
 )
+from reconciler.parts.edit.kinds import KINDS, kind_of
 from reconciler.plan.difference import Comparison, SkipReason
 from reconciler.plan.kinds import compare, describe
 from reconciler.plan.proposal import selection_of
@@ -136,14 +136,11 @@ class _Growing:
 
     def adopt(self, change: Change, live: ClusterState, said: Declaration) -> str | None:
         """Take a change in, or say why not."""
-        for kind in KINDS:
-            found = kind.adopted(self.state, change, live, said)
-            if isinstance(found, str):
-                return found
-            if found is not None:
-                self.state = found
-                return None
-        return "the editor does not write this kind of resource"
+        adopted = kind_of(change).adopted(self.state, change, live, said)
+        if isinstance(adopted, str):
+            return adopted
+        self.state = adopted
+        return None
 
 
 # A second principal next to one that is there: where manifests name the old one, they name both.

@@ -33,8 +33,6 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.findings import MappingNode
 from reconciler.manifest.read.problem import ManifestError
-from reconciler.manifest.write.edits import KINDS
-from reconciler.manifest.write.edits.interface import Changes, Wanted
 from reconciler.manifest.write.pages import Book, NewDocument, NoPlaceError, Page, cuts_of, read
 from reconciler.manifest.write.spans import OverlapError, comments, document, line_break, spliced
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding
@@ -43,6 +41,8 @@ from reconciler.model.listing import Listing
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
+from reconciler.parts.edit.kinds import KINDS
+from reconciler.parts.edit.kinds.interface import Changes, Wanted
 from reconciler.plan.difference import DiffRules
 from reconciler.plan.kinds import compare, describe
 from reconciler.plan.review.access_change import AccessChange

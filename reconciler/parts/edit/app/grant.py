@@ -10,7 +10,6 @@ from reconciler.app.options import ConnectionOptions, moment
 from reconciler.app.reasons import AmbiguousClusterError, RequestError
 from reconciler.app.session import split_cluster
 from reconciler.dataclass import dataclass
-from reconciler.manifest.write.edits.acl import renamed
 from reconciler.manifest.write.pages import Book
 from reconciler.manifest.write.text import binding_problem, text_problem
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
@@ -25,6 +24,7 @@ from reconciler.parts.edit.app.adopt import (
     without_principal,
 )
 from reconciler.parts.edit.app.editing import ManifestEdit, Proposal, change_of, edit, gain_of, loss_of
+from reconciler.parts.edit.kinds.acl import renamed
 
 #: Of a declaration that is not written yet.
 NOWHERE: Final = Origin("", 1, 1)

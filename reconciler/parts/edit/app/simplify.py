@@ -18,11 +18,11 @@ from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import RequestError
 from reconciler.app.states import authorizer
 from reconciler.dataclass import dataclass
-from reconciler.manifest.write.edits.acl import removable
 from reconciler.manifest.write.pages import Book
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import DesiredState
 from reconciler.parts.edit.app.editing import SAME_ACCESS, ManifestEdit, doubted, edit, in_force, instants
+from reconciler.parts.edit.kinds.acl import removable
 from reconciler.show.lint import Linted
 
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.write.kinds.interface import EditedKind, declared_of, declared_texts
+from reconciler.manifest.write.kinds.interface import WrittenKind, declared_of, declared_texts
 from reconciler.manifest.write.pages import Book, NewDocument, Page, best, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.spans import Item, Splice, Written, with_items, without_items
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState
@@ -39,11 +39,17 @@ class Changes:
 class Kind(Protocol):
     """A kind of resource, and the ``DOCUMENT`` that declares it.
 
-    ``CONTENT`` are the keys of its spec that declare something, ``WRITTEN`` those that the editor writes.
+    ``TYPES`` are those of the sides of its changes, ``CONTENT`` the keys of its spec that declare something,
+    ``WRITTEN`` those that the editor writes.
 
     Both steps see the manifests anew, and write into ``changes`` what brings them to ``wanted``. They propose: the
     editor compares the result with what is wanted, and writes nothing else.
     """
+
+    @property
+    def TYPES(self) -> tuple[type, ...]:
+        """Which types the sides of its changes have."""
+        ...
 
     @property
     def DOCUMENT(self) -> str:
@@ -64,12 +70,10 @@ class Kind(Protocol):
         """All that is declared of this kind, with what a plan does not compare, wherever it is declared."""
         ...
 
-    def adopted(
-        self, state: DesiredState, change: Change, live: ClusterState, said: Declaration
-    ) -> DesiredState | str | None:
+    def adopted(self, state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
         """What is declared as the cluster has it, where a change would be made; ``said`` is for what is new.
 
-        A text says why no manifest can declare that. ``None``: the change is of another kind.
+        A text says why no manifest can declare that.
         """
         ...
 
@@ -100,10 +104,11 @@ class ListedKind:
     def __init__(self, resource: type[ListedItem]) -> None:
         """``resource`` is the type of its resources."""
         self.type = resource
+        self.TYPES = (resource,)
 
     @cached_property
-    def _special(self) -> EditedKind:
-        found: EditedKind = listed_kind(self.type)
+    def _special(self) -> WrittenKind:
+        found: WrittenKind = listed_kind(self.type)
         return found
 
     @property
@@ -206,12 +211,8 @@ class ListedKind:
         item |= {"absent": "true"} if wish.absent else self._special.content(wish.item)
         return item | declared_texts(wish.declaration)
 
-    def adopted(
-        self, state: DesiredState, change: Change, live: ClusterState, said: Declaration
-    ) -> DesiredState | str | None:
+    def adopted(self, state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
         """What is declared with one resource as the cluster has it."""
-        if not isinstance(resource_of(change), self.type):
-            return None
         items = dict(self._of(state))
         item: Any = change.before
         if item is None:

@@ -5,7 +5,6 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from reconciler.manifest.documents.topics import TopicsDeclaration
-from reconciler.manifest.write.edits.interface import Changes, Wanted
 from reconciler.manifest.write.kinds.topic import in_normal_form
 from reconciler.manifest.write.pages import Book, NewDocument, Page, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.spans import (
@@ -27,8 +26,11 @@ from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.desired import Declaration, DesiredState, DesiredTopic
 from reconciler.model.listing import Change, Create, Delete, Impossible, Update
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import TOPIC_ATTRIBUTES, Topic, TopicConfigs, TopicPartitions
+from reconciler.model.topic import TOPIC_ATTRIBUTES, Topic, TopicConfigs, TopicPartitions, TopicReplicas
 from reconciler.model.topic_configs import normal_form, readable
+from reconciler.parts.edit.kinds.interface import Changes, Wanted
+
+TYPES = (Topic, TopicPartitions, TopicConfigs, TopicReplicas, Impossible)
 
 # Topics as items of ``Topics`` documents: what is missing goes where topics are called alike.
 
@@ -383,7 +385,7 @@ def _note(said: Declaration) -> str | None:
     return ": ".join(text for text in (said.ticket, said.reason) if text) or None
 
 
-def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str | None:
+def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
     """What is declared with one topic as the cluster has it, in what the change is about."""
     match change:
         case Create(Topic() as topic):
@@ -408,5 +410,5 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
             if isinstance(change, Impossible) and change.what.startswith("config "):
                 return "brokers of this release refuse the config: remove it"
         case _:
-            return None
+            return "the editor does not write this kind of resource"
     return replace(state, topics={**state.topics, wish.topic.name: wish})

@@ -17,7 +17,6 @@ from reconciler.manifest.documents.acls import AclsDeclaration
 from reconciler.manifest.documents.topics import TopicsDeclaration
 from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF, RoleUse, RuleDeclaration, entries_of, grants
-from reconciler.manifest.write.edits.interface import Changes, Wanted
 from reconciler.manifest.write.kinds.acl import folded
 from reconciler.manifest.write.pages import Book, NewDocument, Page, best, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.roles import ExportedRole, ExportedRule, with_roles
@@ -41,9 +40,11 @@ from reconciler.model.desired import Declaration, DesiredState
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.markers import standing_bridges
 from reconciler.model.state import ClusterState
+from reconciler.parts.edit.kinds.interface import Changes, Wanted
 
 # What a document says in parts that can be removed: rules, grants, short forms and owners, with their bindings.
 
+TYPES = (AclBinding,)
 SHORT_FORM: Final = ("owns", "reads", "writes")
 #: The keys of a spec of ``Acls`` that declare something.
 CONTENT: tuple[str, ...] = ("rules", *SHORT_FORM)
@@ -477,7 +478,7 @@ def _bridges(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
     return frozenset(standing_bridges(bindings))
 
 
-def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str | None:
+def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
     """What is declared with one binding as the cluster has it."""
     bindings = dict(state.bindings)
     match change:
@@ -488,6 +489,4 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
             if problem is not None:
                 return problem
             bindings[binding] = said
-        case _:
-            return None
     return replace(state, bindings=bindings)
