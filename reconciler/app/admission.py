@@ -274,7 +274,7 @@ def check_wanted(plan: Plan, wanted: DesiredState, terms: Terms) -> None:
     found = [
         Observed(StepState.STALE, describe(step.change), found, "other manifests")
         for step in plan.steps
-        if not (step.expires is not None and step.expires.over(at))
+        if not (step.change.after is not None and step.expires is not None and step.expires.over(at))
         and (found := objection(step.change, wanted, terms.diff_rules)) is not None
     ]
     if found:

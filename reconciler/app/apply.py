@@ -86,7 +86,6 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
 from reconciler.plan.guards import login_refusals, not_accepted
 from reconciler.plan.kinds import describe, kind_of, logins_at_risk
-from reconciler.plan.kinds.acl import deleted_bindings
 from reconciler.plan.kinds.interface import NewPassword
 from reconciler.plan.observed import StepState
 from reconciler.plan.proposal import Plan, Terms
@@ -450,10 +449,7 @@ def _check_vouched(plan: Plan, options: ApplyOptions, *, asked: bool) -> None:
 
 def _check_time(plan: Plan, wanted: DesiredState, target: Target) -> None:
     """Refuse a wrong clock where a step creates what has an end, or may delete what has ended, of whatever kind."""
-    gone = deleted_bindings(step.change for step in plan.steps)
-    ended = any(item.expired for items in wanted.listed.values() for item in items.values())
-    dated = any(step.expires is not None for step in plan.steps) or any(binding in wanted.expired for binding in gone)
-    if dated or (ended and plan.steps):
+    if any(step.expires is not None or kind_of(step.change).has_ended(step.change, wanted) for step in plan.steps):
         check_clock(target)
 
 

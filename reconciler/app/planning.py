@@ -307,7 +307,7 @@ def _with_causes(plan: Plan, target: Target, read_applied: Callable[[], Manifest
     except (InvalidManifestsError, ManifestError) as error:
         why = f"what was applied last is not known, so neither is who changed what: {error}"
         return replace(plan, warnings=(*plan.warnings, why))
-    return replace(plan, causes=causes_of(plan, applied.plan, applied.desired.expired))
+    return replace(plan, causes=causes_of(plan, applied.plan, applied.desired))
 
 
 def _without_acls(target: Target, manifests: Manifests, path: str, options: PlanOptions) -> Planned:

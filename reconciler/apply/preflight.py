@@ -157,7 +157,8 @@ def _check_ends(plan: Plan, findings: tuple[Observed, ...], as_of: datetime.date
             StepState.STALE, describe(step.change), "a grant that still holds", f"one that ended {step.expires.past}"
         )
         for step, finding in zip(plan.steps, findings, strict=True)
-        if step.expires is not None and step.expires.over(as_of) and finding.state is not StepState.DONE
+        if step.change.after is not None and step.expires is not None
+        if step.expires.over(as_of) and finding.state is not StepState.DONE
     )
     if late:
         raise StalePlanError("the plan creates what has expired since it was made", late)

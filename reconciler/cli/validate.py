@@ -34,6 +34,7 @@ from reconciler.cli.options import (
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.read.problem import Problem, problems_text
 from reconciler.model.characters import Style, counted, safe
+from reconciler.model.desired import DesiredState
 from reconciler.results import OutputKind
 from reconciler.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
 from reconciler.show.claims import checks_entry, checks_lines, claims_lines, cluster_test_lines, test_document
@@ -128,7 +129,8 @@ def _cluster_lines(
     alike: dict[tuple[str, ...], list[str]] = {}
     for one in clusters:
         wanted = one.desired
-        expired = f", {len(wanted.expired)} expired" if wanted.expired else ""
+        over = _expired(wanted)
+        expired = f", {over} expired" if over else ""
         counts = {"ACL": len(wanted.bindings), "topic": len(wanted.topics)}
         for kind, items in wanted.listed.items():
             counts[PLURALS[kind].removesuffix("s")] = sum(not item.expired for item in items.values())
@@ -140,6 +142,11 @@ def _cluster_lines(
         else:
             alike.setdefault(lines, []).append(one.name)
     yield from ((names, list(lines)) for lines, names in alike.items())
+
+
+def _expired(wanted: DesiredState) -> int:
+    """How many declarations of any kind are over."""
+    return len(wanted.expired) + sum(item.expired for items in wanted.listed.values() for item in items.values())
 
 
 def _named(names: Sequence[str]) -> str:
@@ -161,7 +168,7 @@ def _document(
         one.name: ValidatedEntry(
             len(one.desired.bindings),
             len(one.desired.topics),
-            len(one.desired.expired),
+            _expired(one.desired),
             declared_entries(one.desired) if expand else (),
             declared_topic_entries(one.desired) if expand else (),
             checks_entry(one.checks),

@@ -55,9 +55,7 @@ def _step(found: DeclaredChange, phase: Phase) -> Step:
     change, declared = found
     if declared is None:
         return Step(phase, change)
-    # A deletion has no end: that of an old declaration is why the binding goes.
-    expires = None if change.after is None else declared.expires
-    return Step(phase, change, declared.origin, expires, declared.reason, declared.ticket, declared.role)
+    return Step(phase, change, declared.origin, declared.expires, declared.reason, declared.ticket, declared.role)
 
 
 def _uncovered_topics(changes: Iterable[Change], after: Iterable[ResourcePattern]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from reconciler.codec.values import SCOPE
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, AclBinding
 from reconciler.model.characters import as_name
-from reconciler.model.desired import Expiry
+from reconciler.model.desired import DesiredState, Expiry
 from reconciler.model.flavor import APACHE, FLAVORS, Flavor
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change
@@ -349,17 +349,17 @@ def differences_of(plan: Plan) -> Iterator[tuple[str, Change | None]]:
     yield from ((difference_id(item), item.change) for item in items)
 
 
-def causes_of(now: Plan, applied: Plan, expired: Collection[AclBinding]) -> Mapping[str, DriftCause]:
+def causes_of(now: Plan, applied: Plan, declared: DesiredState) -> Mapping[str, DriftCause]:
     """Why each difference of ``now`` is there; ``applied`` is the same of the manifests that were applied last.
 
-    ``expired`` are the bindings whose end those declared, and which is over.
+    ``declared`` is what those wanted.
     """
     theirs = dict(differences_of(applied))
     touched = {key for change in theirs.values() if change is not None for key in kind_of(change).touches(change)}
 
     def cause(name: str, change: Change | None) -> DriftCause:
         if name in theirs:
-            ended = change is not None and (gone := deleted_bindings([change])) and all(one in expired for one in gone)
+            ended = change is not None and change.after is None and kind_of(change).has_ended(change, declared)
             return DriftCause.EXPIRED if ended else DriftCause.BY_HAND
         if change is not None and not touched.isdisjoint(kind_of(change).touches(change)):
             return DriftCause.BOTH

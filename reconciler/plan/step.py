@@ -23,7 +23,7 @@ from reconciler.plan.phase import PHASE, PHASE_TITLES, Phase
 class Step:
     """A change in its phase. ``destructive``: undoing it does not bring back what was lost or who was cut off.
 
-    ``expires`` says until when what it creates is wanted, ``None`` where that has no end. ``reason`` and
+    ``expires`` says until when what it creates is wanted, or what it deletes was: that is over. ``reason`` and
     ``ticket`` are what the declaration says of why, for those who review the step; no part of any id. ``role`` is the
     rule of a ``Role`` document that names the operation, where ``origin`` only uses the role.
     """
@@ -41,7 +41,8 @@ class Step:
     expires: Annotated[
         Expiry | None,
         Says(
-            "Until when what it creates is wanted, through a day or until an instant; null: no end.",
+            "Until when what it creates is wanted, or what it deletes was, through a day or until an instant; "
+            "null: no end.",
             "2027-01-31",
             default=REQUIRED,
         ),

@@ -376,7 +376,7 @@ class ValidatedEntry:
 
     bindings: Annotated[int, Says("How many bindings are declared.", 40, default=0)]
     topics: Annotated[int, Says("How many topics are declared.", 4, default=0)]
-    expired: Annotated[int, Says("How many bindings have expired.", 0, default=0)]
+    expired: Annotated[int, Says("How many declarations, of any kind, have expired.", 0, default=0)]
     declared: Annotated[tuple[DeclaredBinding, ...], Says("Each binding, with --expand.", default=(), omit=True)]
     declared_topics: Annotated[tuple[DeclaredTopic, ...], Says("Each topic, with --expand.", default=(), omit=True)]
     checks: Annotated[ChecksEntry, Flat]

@@ -8,7 +8,8 @@ from typing import Final, TypeAlias
 
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import counted
-from reconciler.model.desired import Origin
+from reconciler.model.desired import Expiry, Origin
+from reconciler.model.listing import Change
 from reconciler.plan.difference import DriftCause, Skipped, SkipReason
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan, difference_id
@@ -142,7 +143,7 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
         effect_words(effect),
         len(steps),
         step.origin,
-        "" if step.expires is None else f"until {step.expires}",
+        "" if step.expires is None else _end(step.change, step.expires),
         _why(step),
         notes=words.notes,
         cause=_cause(plan, step),
@@ -162,6 +163,10 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
         names=names,
         unnamed=sum(len(shared) for shared in lines[len(names) :]),
     )
+
+
+def _end(change: Change, end: Expiry) -> str:
+    return f"ended {end.past}" if change.after is None else f"until {end}"
 
 
 def _why(step: Step) -> str:

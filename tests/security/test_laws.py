@@ -27,7 +27,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Origin
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, DesiredTopic, Expiry, Origin
 from reconciler.model.kinds import listed_types
 from reconciler.model.kinds.client_metrics import ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
@@ -38,11 +38,11 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.secrets import SecretPermit
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
-from reconciler.plan.difference import DiffRules, SkipReason
+from reconciler.plan.difference import DiffRules, DriftCause, SkipReason
 from reconciler.plan.kinds import compare, kind_of, kinds, objection
 from reconciler.plan.observed import NO_FACTS, Facts
 from reconciler.plan.phase import Phase
-from reconciler.plan.proposal import Options, Plan, Terms
+from reconciler.plan.proposal import Options, Plan, Terms, causes_of
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
 from reconciler.plan.step import Step
@@ -70,6 +70,7 @@ from reconciler.show.verdicts import first_screen
 from tests.security.laws_page import PAGE, refreshed
 
 DAY: Final = datetime.date(2027, 1, 1)
+END: Final = Expiry.of("2026-12-31")
 NOTHING: Final = DesiredState()
 ABOUT: Final = About("run", "operator", f"sha256:{'0' * 64}", f"sha256:{'0' * 64}", RunCluster("c", "c"), None)
 SHA: Final = "SCRAM-SHA-512"
@@ -189,7 +190,7 @@ def declared(
     law: Law, item: Any, file: str = "x.yaml", *, absent: bool = False, expired: bool = False, taking: bool = False
 ) -> DesiredState:
     """``taking``: in the form that takes something away; the forms that a kind does not have are ignored."""
-    place = Declaration(Origin(file, 1, 1))
+    place = Declaration(Origin(file, 1, 1), expires=END if expired else None)
     if law.kind == "acls":
         pattern, entry = item
         denied = AclBinding(pattern, entry._replace(permission_type=AclPermissionType.DENY)) if taking else item
@@ -284,6 +285,15 @@ def ended_judged(law: Law) -> None:
     for change in (one for one in sample.changes if one.after == item):
         against = [objection(change, declared(law, item, expired=over), DiffRules()) for over in (False, True)]
         assert against == [None, "to be declared, and not over"]
+    wanted, there = declared(law, item, expired=True), live(law, item)
+    made = plan_of(wanted, there)
+    (step,) = made.steps
+    assert (step.change.after, step.expires) == (None, END)
+    assert causes_of(made, made, wanted) == {step.id: DriftCause.EXPIRED}
+    assert causes_of(made, made, declared(law, item, taking=True)) == {step.id: DriftCause.BY_HAND}
+    # Its lines may be gone when the run is undone: the plan still says why it went.
+    undone = revert_steps([step], live(law), ALL, NOTHING, Origin("plan.json", 1, 1))
+    assert (undone.desired, len(undone.kept)) == (DesiredState(), 1)
 
 
 def ended_never(law: Law) -> None:

@@ -41,7 +41,7 @@ def _expired(step: Step, binding: AclBinding, draft: UndoDraft) -> bool:
     """Whether the grant went because its day was over; manifests that want it again decide otherwise."""
     if binding.entry.permission_type is not AclPermissionType.ALLOW or binding in draft.declared.bindings:
         return False
-    return binding in draft.declared.expired or step.origin is not None
+    return binding in draft.declared.expired or step.expires is not None
 
 
 class Acls(Kind):

@@ -233,7 +233,9 @@ class ListedKind(Kind):
         item: ListedItem = resource_of(step.change)
         live, declared = draft.live.listing(self._resource), draft.declared.of(self._resource).get(item.key)
         after = None if step.change.after is None else item
-        if declared is not None and declared.expired:
+        before, new = step.change.before, step.change.before is None
+        ended = declared.expired if declared is not None else step.change.after is None and step.expires is not None
+        if ended and not new:
             yield f"{item.subject} stays: it has expired"
         elif live.items is None:
             yield f"{item.subject} stays: {live.gap or f'the {item.WORDS} were not read'}"
@@ -245,5 +247,7 @@ class ListedKind(Kind):
         elif (lost := listed(self._resource).irreversible(step.change)) is not None:
             yield f"{item.subject} stays: {lost}"
         else:
-            before, new = step.change.before, step.change.before is None
-            draft.want(DesiredItem(item.with_values({}) if new else before, Declaration(draft.origin), absent=new))
+            place = (
+                Declaration(draft.origin) if declared is None else declared.declaration._replace(origin=draft.origin)
+            )
+            draft.want(DesiredItem(item.with_values({}) if new else before, place, absent=new))

@@ -14,7 +14,7 @@ from reconciler.model.addresses import RANGES_LEVEL, RANGES_SINCE
 from reconciler.model.characters import as_name
 from reconciler.model.desired import Declaration, DesiredState
 from reconciler.model.flavor import Flavor, release_text
-from reconciler.model.listing import AclChange, Change, Create, Delete
+from reconciler.model.listing import AclChange, Change, Create, Delete, resource_of
 from reconciler.model.scope import Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import Comparison, DeclaredChange, DiffRules
@@ -185,6 +185,10 @@ class Acls(Kind):
             case Delete(AclBinding() as binding) if binding in desired.bindings:
                 return "not to be declared"
         return None
+
+    def has_ended(self, change: Change, desired: DesiredState) -> bool:
+        """By the binding."""
+        return resource_of(change) in desired.expired
 
 
 #: A set of so many bindings more takes some 20 MB.

@@ -133,6 +133,10 @@ class Kind(ABC):
         """
 
     @abstractmethod
+    def has_ended(self, change: Change, desired: DesiredState) -> bool:
+        """Whether what changes is declared with an end that is over."""
+
+    @abstractmethod
     def law(self, change: Change) -> Law:
         """The answers of its kind to the questions of law."""
 

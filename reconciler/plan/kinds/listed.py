@@ -317,6 +317,11 @@ class ListedKind(Kind, ABC):
             return "to be declared so"
         return "to be declared, and not over" if wanted.expired else None
 
+    def has_ended(self, change: Change, desired: DesiredState) -> bool:
+        """By the key."""
+        wanted = desired.of(self.resource).get(resource_of(change).key)
+        return wanted is not None and wanted.expired
+
 
 def _text(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={'unset' if value is None else value}" for name, value in values.items())

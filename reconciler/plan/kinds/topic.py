@@ -379,6 +379,10 @@ class Topics(Kind):
             skipped.extend(_undeclared(desired, live, scope))
         return Comparison(tuple(changes), tuple(skipped))
 
+    def has_ended(self, change: Change, desired: DesiredState) -> bool:
+        """Never: topics have no ends."""
+        return False
+
     def objection(self, change: Change, desired: DesiredState, rules: DiffRules) -> str | None:
         """A topic to create or alter has to be declared so; one to delete has to be declared absent, or pruned."""
         match change:

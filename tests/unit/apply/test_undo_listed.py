@@ -3,8 +3,10 @@
 from itertools import product
 from typing import Final
 
+import pytest
+
 from reconciler.apply.undo import revert_steps
-from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Origin
+from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Expiry, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Change, Create, Delete, Listing, Update
@@ -16,7 +18,8 @@ from reconciler.plan.step import Step
 PLACE: Final = Origin("plan.json", 1, 1)
 ENTITY: Final = QuotaEntity.of("a")
 KEY: Final = "producer_byte_rate"
-NAMED: Final = Declaration(Origin("q.yaml", 1, 1))
+END: Final = Expiry.of("2026-01-31")
+NAMED: Final = Declaration(Origin("q.yaml", 1, 1), expires=END)
 
 
 def quota(rate: int | None) -> ClientQuota:
@@ -44,7 +47,7 @@ def test_a_quota_goes_back_to_what_it_was_unless_somebody_changed_it_or_it_has_e
         live = ClusterState("c", listings={ClientQuota.KIND: listing})
         step = Step(Phase.ALTER_QUOTAS, change_of(old, new))
         found = revert_steps([step], live, Scope(), manifests, PLACE)
-        if declared == "expired":
+        if declared == "expired" and old is not None:
             why = "it has expired"
         elif read is not True:
             why = read or "the client quotas were not read"
@@ -56,7 +59,20 @@ def test_a_quota_goes_back_to_what_it_was_unless_somebody_changed_it_or_it_has_e
             continue
         wanted = found.desired.of(ClientQuota)[ENTITY]
         assert (wanted.item, wanted.absent, wanted.declaration.origin) == (quota(old), old is None, PLACE)
+        assert wanted.declaration.expires == (END if declared else None)
         assert found.kept == ()
+
+
+@pytest.mark.parametrize("declared", [None, "again"])
+def test_what_went_because_its_end_had_come_stays_gone_though_the_manifests_have_lost_its_lines(
+    declared: str | None,
+) -> None:
+    step = Step(Phase.ALTER_QUOTAS, Delete(quota(1)), NAMED.origin, END)
+    items = {} if declared is None else {ENTITY: DesiredItem(quota(2), NAMED)}
+    live = ClusterState("c", listings={ClientQuota.KIND: Listing(frozenset())})
+    found = revert_steps([step], live, Scope(), DesiredState(listed={ClientQuota.KIND: items}), PLACE)
+    assert found.kept == (() if declared else ("quota of user a stays: it has expired",))
+    assert bool(found.desired.listed) is bool(declared)
 
 
 def test_a_password_that_is_lost_stays_lost_and_a_user_that_came_goes() -> None:

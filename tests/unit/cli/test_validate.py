@@ -146,3 +146,29 @@ def test_a_change_touches_the_clusters_of_the_files_that_it_edits(
         (after / file).write_text(text, encoding="utf-8")
         assert run(["validate", str(after), "--base", str(base), "--output", "json"]) in (0, 3)
         assert json.loads(capsys.readouterr().out)["touched"] == touched, (file, text)
+
+
+OVER = """\
+apiVersion: reconciler/v1
+kind: Cluster
+metadata: {name: prod}
+spec: {}
+---
+apiVersion: reconciler/v1
+kind: Acls
+metadata: {name: a}
+spec: {principal: User:a, rules: [{allow: READ, topics: [x], expires: 2020-01-31}]}
+---
+apiVersion: reconciler/v1
+kind: Quotas
+metadata: {name: q}
+spec: {quotas: [{user: a, limits: {producer_byte_rate: 1}, expires: 2020-01-31}]}
+"""
+
+
+def test_what_is_over_is_counted_whatever_its_kind(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "all.yaml").write_text(OVER, encoding="utf-8")
+    assert run(["validate", str(tmp_path)]) == 0
+    assert "0 ACLs, 0 topics, 0 quotas declared, 2 expired" in capsys.readouterr().out
+    assert run(["validate", str(tmp_path), "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["clusters"]["prod"]["expired"] == 2

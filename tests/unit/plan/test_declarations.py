@@ -33,7 +33,7 @@ def test_steps_carry_reason_ticket_and_last_day() -> None:
     plan = propose(desired, live, Terms("c", default_allow=False), Request(DAY, Options(allow_deletes=True)))
     assert [(step.origin, step.reason, step.ticket, step.expires) for step in plan.steps] == [
         (PLACE, "nightly loads", "OPS-42", Expiry(DAY)),
-        (PLACE, "the move is done", "OPS-7", None),
+        (PLACE, "the move is done", "OPS-7", over.expires),
         (None, None, None, None),
     ]
     assert parse_plan(plan_text(plan)).steps == plan.steps

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from reconciler.model.acl import AclBinding
+from reconciler.model.desired import DesiredState
 from reconciler.plan.difference import DriftCause
 from reconciler.plan.file import plan_from_json, plan_to_json
 from reconciler.plan.kinds.acl import touched_bindings
@@ -72,7 +73,7 @@ def test_a_difference_was_merged_if_the_cluster_is_as_it_was_applied_and_else_ch
 ) -> None:
     for live, declared in _WORLDS[::9]:
         now = plan(live, declared)
-        drift = replace(now, causes=causes_of(now, plan(live, applied), ()))
+        drift = replace(now, causes=causes_of(now, plan(live, applied), DesiredState()))
         different = {one for one in _WORLD if (one in live) is not (one in declared)}
         merged = {one for one in different if (one in live) is (one in applied)}
         by_hand = different - merged
