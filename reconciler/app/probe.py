@@ -14,6 +14,8 @@ from reconciler.app.terms import terms
 from reconciler.apply.barrier import ProbeBarrier, ProbeSetup
 from reconciler.apply.environment import Identity, NoLedger, Progress
 from reconciler.apply.run import ApplyEnvironment, BarrierFactory, Run
+from reconciler.kafka.settings import unused_logins
+from reconciler.kafka.stores import superseded_keystores
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.desired import DesiredState
 from reconciler.model.state import ClusterState
@@ -86,9 +88,6 @@ def run_of_nothing(
 
 def _login(name: str, declaration: ClusterDeclaration, options: ConnectionOptions) -> ClusterAddress:
     """The cluster's connection with the probe's own settings on top, without what another way of logging in leaves."""
-    from reconciler.kafka.settings import unused_logins
-    from reconciler.kafka.stores import superseded_keystores
-
     address = address_of(name, declaration, options)
     if not address.barrier_client:
         raise WorkflowError(

@@ -41,7 +41,6 @@ from reconciler.system.process import broken_link
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from reconciler.system.webhook import Webhook
 
 #: What makes the body of a message, JSON, of the report and the links to the run.
 Notifier: TypeAlias = "Callable[[Report, Sequence[Link]], str]"
@@ -150,11 +149,15 @@ def notify(
     notification: Notification, report: Report, connection: ConnectionOptions, moment: datetime.datetime
 ) -> None:
     """Send the message, unless there is nothing to look at; what goes wrong ends the command."""
-    from reconciler.system.webhook import WebhookError, deliver  # TLS, for few runs only
+    from reconciler.system.webhook import WebhookError, deliver, webhook  # TLS, for few runs only
 
     if verdict(report).tone is Tone.CALM and not notification.always:
         return
-    to = _webhook(notification, connection)
+    address, secret = _resolved(notification, connection)
+    try:
+        to = webhook(address, secret, notification.authorities)
+    except WebhookError as error:
+        raise CommandError(str(error), status=Exit.USAGE) from error
     try:
         deliver(to, notification.notifier(report, ci_links(os.environ)).encode(), int(moment.timestamp()))
     except WebhookError as error:
@@ -162,9 +165,8 @@ def notify(
     progress(f"notified {to.host}")
 
 
-def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webhook":
-    from reconciler.system.webhook import WebhookError, webhook
-
+def _resolved(notification: Notification, connection: ConnectionOptions) -> tuple[str, str | None]:
+    """The address and the secret, where the references to them lead."""
     secrets = SecretSource(frozenset(connection.allow_env), tuple(map(Path, connection.secrets_dirs)))
     if notification.secret is not None and not is_reference(notification.secret):
         advice = "write ${env:NAME} with --allow-env NAME, or ${file:PATH:KEY} with --secrets-dir DIR"
@@ -172,11 +174,9 @@ def _webhook(notification: Notification, connection: ConnectionOptions) -> "Webh
     try:
         address, _ = secrets.resolve(notification.address)
         secret = None if notification.secret is None else secrets.resolve(notification.secret)[0]
-        return webhook(address.strip(), secret, notification.authorities)
     except SecretError as error:
         raise CommandError(f"the webhook cannot be used: {error.message}", error.advice, Exit.USAGE) from error
-    except WebhookError as error:
-        raise CommandError(str(error), status=Exit.USAGE) from error
+    return address.strip(), secret
 
 
 # The run and the pull request that a command runs for, as build servers tell it in their variables.

@@ -11,7 +11,6 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from reconciler.access.reach import ACTS_AS
 from reconciler.app.approvals import detached_signature
 from reconciler.app.manifests import desired, load
 from reconciler.app.options import today
@@ -19,7 +18,7 @@ from reconciler.cli.main import run
 from reconciler.codec.codec import document_text
 from reconciler.codec.document import compact
 from reconciler.kafka.cluster import connect
-from reconciler.model.acl import AclBinding, PatternType, ResourceType
+from reconciler.model.acl import AclBinding, PatternType
 from reconciler.model.state import ClusterState
 from reconciler.parts.certify.app import read_campaign
 from reconciler.parts.certify.campaign import CAMPAIGN, Campaign, CertifiedRight, digest_of, file_text
@@ -34,8 +33,8 @@ from tests.worlds import bindings
 
 _ROOT = Path(__file__).parents[2]
 DUE = today() + datetime.timedelta(days=14)
-_LAPSE = DUE + datetime.timedelta(days=14)
-_RENEWED = _LAPSE + datetime.timedelta(days=90)
+LAPSE = DUE + datetime.timedelta(days=14)
+_RENEWED = LAPSE + datetime.timedelta(days=90)
 DIR = Path("certify/2026Q4")
 #: Beside what the manifests of the bank declare: by hand, a DENY, and everybody.
 _MORE = (
@@ -133,8 +132,8 @@ def test_what_is_kept_lasts_what_is_revoked_goes_and_the_rest_lapses(bank: Path)
     # Nobody answered for the platform: what it alone owns ends, what others kept is narrower now.
     auditor = {str(one): end for one, end in after.items() if one.entry.principal == "User:auditor"}
     assert auditor == {
-        "User:auditor ALLOW DESCRIBE on CLUSTER kafka-cluster": str(_LAPSE),
-        "User:auditor ALLOW DESCRIBE on TOPIC *": str(_LAPSE),
+        "User:auditor ALLOW DESCRIBE on CLUSTER kafka-cluster": str(LAPSE),
+        "User:auditor ALLOW DESCRIBE on TOPIC *": str(LAPSE),
         **{
             f"User:auditor ALLOW DESCRIBE on TOPIC PREFIXED {prefix}": str(_RENEWED)
             for prefix in ("ledger.", "payments.", "pii.")
@@ -147,7 +146,7 @@ def test_what_is_kept_lasts_what_is_revoked_goes_and_the_rest_lapses(bank: Path)
     assert (found.problems, found.incomplete) == ((), ())
     assert run(["certify", "verify", "pack.tar", "--allowed-signers", "signers"]) == 0
     # No plan ends it before, and the one after does.
-    for day, ending in ((_LAPSE, False), (_LAPSE + datetime.timedelta(days=1), True)):
+    for day, ending in ((LAPSE, False), (LAPSE + datetime.timedelta(days=1), True)):
         wanted = desired(load("manifests"), "bank", day)
         assert any(one.entry.principal == "User:auditor" for one in wanted.expired) is ending
 
@@ -330,14 +329,14 @@ def test_a_campaign_that_is_closed_twice_comes_to_the_same(bank: Path, capsys: p
         assert "nobody was asked" not in again
         apply_all()
     # Closed before it was due: an answer that came later counts, and nothing ended sooner for that.
-    assert _LAPSE.isoformat() in first.values()
+    assert LAPSE.isoformat() in first.values()
     answered("keep", "platform")
     signed("platform")
     assert "closed before" not in notes(capsys)
     assert {end for one, end in ends().items() if one.entry.principal == "User:auditor"} == {str(_RENEWED)}
 
 
-@pytest.mark.parametrize(("answer", "end"), [("revoke", None), ("each", str(_LAPSE))])
+@pytest.mark.parametrize(("answer", "end"), [("revoke", None), ("each", str(LAPSE))])
 def test_what_an_earlier_close_kept_ends_by_a_later_answer(answer: str, end: str | None, bank: Path) -> None:
     opened()
     answered("keep", "payments", "ledger")
@@ -428,7 +427,7 @@ def test_of_two_campaigns_at_the_same_time_each_has_its_own_answers(
     lapse = str(later + datetime.timedelta(days=14))
     kept = {one for one, end in first.items() if end == str(_RENEWED)}
     assert {ends()[one] for one in kept if one in read_asked(other)} == {lapse}
-    assert all(ends()[one] == end for one, end in first.items() if end == str(_LAPSE))
+    assert all(ends()[one] == end for one, end in first.items() if end == str(LAPSE))
     assert (
         f"ends: {lapse}, and not, as it was declared, maybe by another campaign: {_RENEWED}" in capsys.readouterr().err
     )
@@ -436,78 +435,6 @@ def test_of_two_campaigns_at_the_same_time_each_has_its_own_answers(
 
 def read_asked(directory: Path) -> set[AclBinding]:
     return {binding for right in read_campaign(directory)[0].rights for binding in right.through}
-
-
-_DUTIES = """\
-apiVersion: reconciler/v1
-kind: AccessTests
-metadata: {name: duties}
-spec:
-  tests:
-    - name: nobody books and audits
-      separate: [{can: WRITE, topics: [ledger.book]}, {can: READ, topics: [pii.audit]}]
-      principals: ["User:*"]
-      through: THROUGH
-"""
-
-
-@pytest.mark.parametrize("accepted", [False, True])
-def test_rights_of_who_breaks_a_separation_of_duties_come_first(bank: Path, accepted: bool) -> None:
-    exception = (
-        f"  exceptions: [{{check: nobody books and audits, expires: {_LAPSE}, reason: x}}]\n" if accepted else ""
-    )
-    Path("manifests/duties.yaml").write_text(_DUTIES.replace("THROUGH", "acl") + exception, encoding="utf-8")
-    write_cluster(
-        *bindings(
-            "User:a ALLOW READ on TOPIC ledger.other",
-            "User:z ALLOW WRITE on TOPIC PREFIXED ledger.",
-            "User:z ALLOW READ on TOPIC pii.audit",
-            "User:y ALLOW WRITE on TOPIC ledger.book",
-            "User:y DENY READ on TOPIC pii.audit",
-            "User:y ALLOW READ on TOPIC PREFIXED pii.",
-        )
-    )
-    campaign = opened()
-    note = "breaks: nobody books and audits" + (" (accepted)" if accepted else "")
-    flagged = {right.right.split()[0] for right in campaign.rights if note in right.notes}
-    assert flagged == {"User:z"}
-    for owner in ("ledger", "payments"):
-        rights = campaign.of(owner).rights
-        assert rights[0].group == "breaks a separation of duties: User:z"
-        assert re.search(r"- about: '?breaks.*\n  decision: each", (DIR / f"{owner}.yaml").read_text())
-    # What was kept last time is asked about again at the top.
-    answered("keep", "ledger", "payments")
-    signed("ledger", "payments")
-    assert closed() == 0
-    shutil.rmtree(DIR)
-    assert opened("--base", "pack.tar").of("ledger").rights[0].group.startswith("breaks")
-
-
-def test_duties_that_cannot_be_decided_are_a_gap(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    Path("manifests/duties.yaml").write_text(_DUTIES.replace("THROUGH", "flow"), encoding="utf-8")
-    assert run(["certify", "open", "--due", str(DUE), "--out", str(DIR)]) == 1
-    assert "nobody can say who breaks nobody books and audits: the configs of groups" in capsys.readouterr().err
-
-
-def test_owners_are_told_of_each_right_by_which_somebody_acts_as_others(bank: Path) -> None:
-    """By a control topic too, which only manifests name."""
-    test = "{name: t, principals: [User:a], mustNot: READ, topics: [none]}"
-    control = "{topics: [connect-configs], acts: User:connect}"
-    Path("manifests/controls.yaml").write_text(
-        "apiVersion: reconciler/v1\nkind: AccessTests\nmetadata: {name: controls}\n"
-        f"spec: {{tests: [{test}], controls: [{control}]}}\n",
-        encoding="utf-8",
-    )
-    rights = {
-        f"{kind.name}:L:{'kafka-cluster' if kind is ResourceType.CLUSTER else '*'}": operations
-        for kind, operations in ACTS_AS.items()
-    }
-    held = [f"{where} User:ci@* ALLOW {one.name}" for where, operations in rights.items() for one in operations]
-    quiet = ["TOPIC:L:connect-status User:ci@* ALLOW WRITE", "CLUSTER:L:kafka-cluster User:q@* ALLOW DESCRIBE"]
-    write_cluster(*bindings(*held, "TOPIC:P:connect- User:w@* ALLOW WRITE", *quiet))
-    notes = {binding: right.notes for right in opened().rights for binding in right.through}
-    said = {binding for binding, words in notes.items() if "may act as others" in words}
-    assert said == notes.keys() - bindings(*quiet)
 
 
 def test_after_it_was_due_nobody_answers_any_more(bank: Path, capsys: pytest.CaptureFixture[str]) -> None:
