@@ -89,11 +89,6 @@ class Handshake:
         """Whether we may call CreateAcls and DeleteAcls; ``None`` if unknown."""
         return None if self.operations is None else "ALTER" in self.operations
 
-    @property
-    def may_alter_configs(self) -> bool | None:
-        """Whether AlterClientQuotas is permitted to us; ``None`` where the answer does not tell."""
-        return None if self.operations is None else "ALTER_CONFIGS" in self.operations
-
 
 @dataclass(frozen=True, slots=True)
 class AuthorizerProbe:

@@ -1,7 +1,7 @@
 """Client metrics subscriptions: ALTER_CONFIGS on the cluster (KIP-714); one ``ClientMetrics`` document."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from reconciler.kinds.listed import ConfigKind
 from reconciler.model.config_resource import items_of
@@ -12,9 +12,6 @@ from reconciler.model.topic_configs import ConfigType, with_unit
 from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseContext
 from reconciler.plan.phase import Phase
 from reconciler.policy import laws
-
-if TYPE_CHECKING:
-    from reconciler.kafka.handshake import Handshake
 
 
 class ClientMetricsSubscriptions(ConfigKind):
@@ -63,10 +60,6 @@ class ClientMetricsSubscriptions(ConfigKind):
 
     def irreversible(self, change: Change) -> None:
         """Nothing: metrics that were not pushed are no state of the cluster."""
-
-    def may_alter(self, handshake: "Handshake") -> bool | None:
-        """ALTER_CONFIGS on the cluster."""
-        return handshake.may_alter_configs
 
 
 KIND: Final = ClientMetricsSubscriptions()

@@ -1,9 +1,9 @@
 """What a listed kind is: mechanical answers are inherited, those to the questions of law are each kind's own."""
 
 from abc import ABC
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from pydantic import Field, create_model
 
@@ -35,12 +35,31 @@ from reconciler.model.topic_configs import ConfigType, with_unit
 from reconciler.plan.kinds.listed import ListedKind as PlannedKind
 from reconciler.show.kinds import ReportedKind
 
+if TYPE_CHECKING:
+    from reconciler.kafka.handshake import Handshake
+
 #: The newest release whose configs are known.
 _NEWEST: Final = (4, 4)
 
 
 class ListedKind(PlannedKind, ReportedKind, WrittenKind, SentKind, ABC):
     """One listed kind on every floor; mypy refuses one that leaves out what has no default."""
+
+    def may_alter(self, handshake: "Handshake") -> bool | None:
+        """By the operation that brokers ask for, on the cluster."""
+        return None if handshake.operations is None else self.operation.name in handshake.operations
+
+
+def declaration_at(place: Node, item: Any, findings: Findings) -> Declaration:
+    """Where an item declares something, why, and until when."""
+    return Declaration(findings.origin(place), item.reason, item.ticket, item.expires)
+
+
+def refuse_fields(names: Iterable[str], trouble: Trouble, node: MappingNode, findings: Findings) -> None:
+    """Report fields that an item with ``absent: true`` does not have."""
+    for name in names:
+        if name in node.keys:
+            findings.add(trouble, node.keys[name])
 
 
 class ConfigItem(ManifestModel):
@@ -99,18 +118,16 @@ class ConfigKind(ListedKind, ABC):
         configs = self._configs(node, findings)
         if item is None:
             return
-        declaration = Declaration(findings.origin(node.values["name"]), item.reason, item.ticket, item.expires)
+        declaration = declaration_at(node.values["name"], item, findings)
         for name in names:
             yield DesiredItem(self.resource.of(name, configs), declaration, item.absent)
 
     def _configs(self, node: MappingNode, findings: Findings) -> dict[str, str]:
         configs, noun = node.get("configs"), self.resource.DOCUMENT.item
         if node.text("absent") == "true":
-            for field in ("configs", "expires"):
-                if field in node.keys:
-                    message = f"with absent: true, a {noun} has no configs and no end"
-                    trouble = Trouble(Code.ITEM_FORM, message, "remove configs and expires, or absent")
-                    findings.add(trouble, node.keys[field])
+            message = f"with absent: true, a {noun} has no configs and no end"
+            trouble = Trouble(Code.ITEM_FORM, message, "remove configs and expires, or absent")
+            refuse_fields(("configs", "expires"), trouble, node, findings)
             return {}
         if configs is None or (isinstance(configs, MappingNode) and not configs.values):
             findings.add(

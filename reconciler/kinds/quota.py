@@ -4,22 +4,23 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import Annotated, Any, Final, cast
 
 from pydantic import Discriminator, Field, Tag, create_model
 
 from reconciler.kafka.sent_kind import MessageKind
-from reconciler.kinds.listed import ListedKind
+from reconciler.kinds.listed import ListedKind, declaration_at, refuse_fields
 from reconciler.manifest.documents.kind import DocumentWords
 from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.resources import right_form
 from reconciler.manifest.parts.rules import checked_texts, checked_users, other_type
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
 from reconciler.manifest.read.problem import Code
+from reconciler.manifest.write.spans import flow
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import AclOperation
 from reconciler.model.characters import as_name
-from reconciler.model.desired import Declaration, DesiredItem
+from reconciler.model.desired import DesiredItem
 from reconciler.model.kinds.quota import (
     CLIENT_ID,
     DEFAULT_NAME,
@@ -41,14 +42,10 @@ from reconciler.plan.kinds.interface import LoginAtRisk, NewPassword, PhaseConte
 from reconciler.plan.phase import Phase
 from reconciler.policy import laws
 
-if TYPE_CHECKING:
-    from reconciler.kafka.handshake import Handshake
-
 #: Whose addresses nobody knows.
 _OURS: Final = "of our login, the super users and the brokers"
 #: The field of an item for each part of an entity.
 _FIELDS: Final = {USER: "user", CLIENT_ID: "clientId", IP: "ip"}
-_DEFAULT: Final = "{default: true}"
 _NOBODY = Trouble(Code.ITEM_FORM, "the quota names no entity", "add user, clientId, both, or ip")
 _NOTHING = Trouble(Code.ITEM_FORM, "the quota limits nothing", "add limits, or absent: true")
 _ABSENT = Trouble(Code.ITEM_FORM, "an absent quota has no limits and no end", "remove limits and expires, or absent")
@@ -197,7 +194,7 @@ class Quotas(ListedKind, MessageKind):
             return
         wanted: Mapping[str, float] = item.limits.model_dump(exclude_none=True, by_alias=True) if item.limits else {}
         place = node.values[given[0]] if given else node
-        declaration = Declaration(findings.origin(place), item.reason, item.ticket, item.expires)
+        declaration = declaration_at(place, item, findings)
         for user, client_id, ip in product(*(names[kind] or (None,) for kind in (USER, CLIENT_ID, IP))):
             entity = QuotaEntity.of(user, client_id, ip)
             yield DesiredItem(ClientQuota(entity, wanted), declaration, item.absent)
@@ -234,10 +231,7 @@ class Quotas(ListedKind, MessageKind):
 
     def lines(self, item: ClientQuota) -> Iterator[str]:
         """One line."""
-        names = ((field, name if isinstance(name, str) else _DEFAULT) for field, name in self.about(item).items())
-        sides = ", ".join(f"{field}: {name}" for field, name in names)
-        values = ", ".join(f"{key}: {number}" for key, number in self.settings(item).items())
-        yield f"    - {{{sides}, limits: {{{values}}}}}"
+        yield f"    - {flow({**self.about(item), **self.content(item)})}"
 
     def item(self, entry: Mapping[str, Any]) -> ClientQuota:
         """Of the parts of an entity and its limits."""
@@ -261,10 +255,6 @@ class Quotas(ListedKind, MessageKind):
     def request(self, alterations: Sequence[Any], *, only_validate: bool) -> Mapping[str, Any]:
         """An entry an entity."""
         return {"entries": alterations, "validate_only": only_validate}
-
-    def may_alter(self, handshake: "Handshake") -> bool | None:
-        """ALTER_CONFIGS on the cluster."""
-        return handshake.may_alter_configs
 
     def about(self, item: ClientQuota) -> Mapping[str, str | Mapping[str, str]]:
         """The parts of its entity."""
@@ -290,9 +280,7 @@ class Quotas(ListedKind, MessageKind):
 def _check_limits(node: MappingNode, findings: Findings, *, of_ip: bool) -> None:
     limits = node.get("limits")
     if node.text("absent") == "true":
-        for field in ("limits", "expires"):
-            if field in node.keys:
-                findings.add(_ABSENT, node.keys[field])
+        refuse_fields(("limits", "expires"), _ABSENT, node, findings)
         return
     if limits is None or (isinstance(limits, MappingNode) and not limits.values):
         findings.add(_NOTHING, node)
@@ -335,21 +323,20 @@ def _address(item: ClientQuota) -> str | None:
 
 
 def _by(changes: Iterable[Change], entities: Collection[QuotaEntity]) -> tuple[Change, ...]:
-    return tuple(
-        change
-        for change in changes
-        if isinstance(quota := resource_of(change), ClientQuota) and quota.entity in entities
-    )
+    return tuple(change for change in changes if _entity(change) in entities)
+
+
+def _entity(change: Change) -> QuotaEntity | None:
+    quota = resource_of(change)
+    return quota.entity if isinstance(quota, ClientQuota) else None
 
 
 def _of_addresses(
     before: Mapping[QuotaEntity, ClientQuota], after: Mapping[QuotaEntity, ClientQuota], changes: Sequence[Change]
 ) -> Iterator[LoginAtRisk]:
     """An address may be one of ours, the default is that of every address without a quota of its own."""
-    touched = {quota.entity for change in changes if isinstance(quota := resource_of(change), ClientQuota)}
-    for entity in sorted(touched):
-        address = dict(entity.parts).get(IP)
-        if address is None:
+    for entity in sorted(filter(None, {*map(_entity, changes)})):
+        if (address := dict(entity.parts).get(IP)) is None:
             continue
         # Gone, an address is under the default.
         way = tuple(levels_of_ip(address, before.values()))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.kafka.sent_kind import MessageKind
-from reconciler.kinds.listed import ListedKind
+from reconciler.kinds.listed import ListedKind, declaration_at, refuse_fields
 from reconciler.manifest.documents.kind import DocumentWords
 from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.resources import principal_problem
@@ -28,7 +28,7 @@ from reconciler.manifest.write.spans import quoted as quoted_text
 from reconciler.manifest.write.text import scalar, text_problem
 from reconciler.model.acl import AclOperation
 from reconciler.model.characters import counted
-from reconciler.model.desired import Declaration, DesiredItem
+from reconciler.model.desired import DesiredItem
 from reconciler.model.kinds.scram_user import (
     DEFAULT_ITERATIONS,
     DISABLED_ITERATIONS,
@@ -286,9 +286,7 @@ class ScramUsers(ListedKind, MessageKind):
         places = mechanisms.values if isinstance(mechanisms, MappingNode) else {}
         disabled = node.text("disabled") == "true"
         if goes:
-            for field in ("mechanisms", "expires", *(("disabled",) if disabled else ())):
-                if field in node.keys:
-                    findings.add(_ABSENT, node.keys[field])
+            refuse_fields(("mechanisms", "expires", *(("disabled",) if disabled else ())), _ABSENT, node, findings)
         elif not places and not (disabled and "mechanisms" not in node.keys):
             findings.add(_NOTHING, node)
         given = item.mechanisms.given if item is not None and item.mechanisms is not None else {}
@@ -296,7 +294,7 @@ class ScramUsers(ListedKind, MessageKind):
             _check_credential(place, given.get(name), findings)
         if item is None:
             return
-        declaration = Declaration(findings.origin(node.values["name"]), item.reason, item.ticket, item.expires)
+        declaration = declaration_at(node.values["name"], item, findings)
         for name in names:
             yield DesiredItem(_user(name, given, disabled=item.disabled), declaration, item.absent)
 
@@ -376,19 +374,30 @@ class ScramUsers(ListedKind, MessageKind):
             return with_entry(text, span, "disabled", "true") if alike else []
         if old.disabled:
             return without_entries(text, span, {"disabled"})  # what it declares without is looked at next
-        mechanisms = span.get("mechanisms")
-        if mechanisms is None:
+        return self.with_settings(text, span, old, new)
+
+    def with_setting(
+        self, text: str, values: TextSpan, name: str, before: ScramUser, wanted: ScramUser
+    ) -> list[Splice]:
+        """A mechanism's version and references in place, all of it where that does not say it."""
+        if (before.values.get(name), before.sources.get(name)) == (wanted.values[name], wanted.sources.get(name)):
             return []
-        gone = old.values.keys() - new.values.keys()
-        if gone == old.values.keys():
-            return with_entry(text, span, "mechanisms", self.settings(new))
-        splices = without_entries(text, mechanisms, gone) if gone else []
-        if gone and mechanisms.flow:
-            return splices  # what comes would meet the last one that goes: it is looked at next
-        for name in new.values:
-            if (old.values.get(name), old.sources.get(name)) != (new.values[name], new.sources.get(name)):
-                splices += _edited(text, mechanisms, name, new)
-        return splices
+        span, written = values.get(name), _written(wanted, name)
+        if (
+            span is None
+            or not span.entries
+            or {key.plain for key, _ in span.entries} & set(_REFERENCES.values()) - written.keys()
+        ):
+            return with_entry(text, values, name, written)
+        stated = span.get("iterations")
+        iterations = DEFAULT_ITERATIONS if stated is None else _number(stated.plain)
+        version = wanted.values[name] - iterations
+        if version < 0 or "saltedPassword" in written:
+            return with_entry(text, values, name, written)
+        number = {"passwordVersion": str(version)} if version or span.get("passwordVersion") is not None else {}
+        stands = {key.plain: quoted_text(value.plain) for key, value in span.entries}
+        refers = {key: to for key, to in written.items() if key in _REFERENCES.values() and stands.get(key) != to}
+        return [one for key, value in {**number, **refers}.items() for one in with_entry(text, span, key, value)]
 
     def named(self, name: str) -> ScramUser:
         """The user."""
@@ -423,10 +432,6 @@ class ScramUsers(ListedKind, MessageKind):
             "deletions": [item for item in alterations if "salt" not in item],
             "upsertions": [item for item in alterations if "salt" in item],
         }
-
-    def may_alter(self, handshake: "Handshake") -> bool | None:
-        """ALTER on the cluster, as for ACLs."""
-        return handshake.may_alter_acls
 
     def may_read(self, handshake: "Handshake") -> bool:
         """DESCRIBE on the cluster, as for ACLs."""
@@ -511,26 +516,6 @@ def _credential(user: ScramUser, mechanism: str, iterations: int, secrets: Mappi
         salt = token_bytes(_SALT_BYTES)
         return salt, salted(mechanism, secrets[source.password], salt, iterations)
     return _bytes(source.salt, secrets), _bytes(source.salted_password, secrets)
-
-
-def _edited(text: str, mechanisms: TextSpan, name: str, user: ScramUser) -> list[Splice]:
-    """One mechanism: its version and references in place, all of it where that does not say it."""
-    span, written = mechanisms.get(name), _written(user, name)
-    if (
-        span is None
-        or not span.entries
-        or {key.plain for key, _ in span.entries} & set(_REFERENCES.values()) - written.keys()
-    ):
-        return with_entry(text, mechanisms, name, written)
-    stated = span.get("iterations")
-    iterations = DEFAULT_ITERATIONS if stated is None else _number(stated.plain)
-    version = user.values[name] - iterations
-    if version < 0 or "saltedPassword" in written:
-        return with_entry(text, mechanisms, name, written)
-    number = {"passwordVersion": str(version)} if version or span.get("passwordVersion") is not None else {}
-    stands = {key.plain: quoted_text(value.plain) for key, value in span.entries}
-    fields = {key: value for key, value in written.items() if key in _REFERENCES.values() and stands.get(key) != value}
-    return [one for key, value in {**number, **fields}.items() for one in with_entry(text, span, key, value)]
 
 
 def _number(text: str) -> int:

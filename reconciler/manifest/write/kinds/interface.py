@@ -98,7 +98,11 @@ class WrittenKind(DeclaredKind, ABC):
         """An item changed in place to what is wanted, or a step towards it; nothing where it is to be written anew."""
         if before.absent or wanted.absent or declared_of(before)[2:] != declared_of(wanted)[2:]:
             return []
-        values, settings = span.get(self.values_key), self.settings(wanted.item)
+        return self.with_settings(text, span, before.item, wanted.item)
+
+    def with_settings(self, text: str, span: TextSpan, before: Any, wanted: Any) -> list[Splice]:
+        """An item that sets what is wanted, or a step towards it."""
+        values, settings = span.get(self.values_key), self.settings(wanted)
         own = set[str]() if values is None else {key.plain for key, _ in values.entries}
         gone = own - settings.keys()
         if values is None or gone == own:
@@ -106,9 +110,13 @@ class WrittenKind(DeclaredKind, ABC):
         splices = without_entries(text, values, gone) if gone else []
         if gone and values.flow:
             return splices  # what comes would meet the last one that goes: it is looked at next
-        for key, value in settings.items():
-            splices += with_entry(text, values, key, value)
+        for name in settings:
+            splices += self.with_setting(text, values, name, before, wanted)
         return splices
+
+    def with_setting(self, text: str, values: TextSpan, name: str, before: Any, wanted: Any) -> list[Splice]:
+        """One of the things that an item sets, as wanted."""
+        return with_entry(text, values, name, self.settings(wanted)[name])
 
     def renamed(self, item: Any, old: str, new: str) -> Any | None:
         """The same for the principal ``new``; ``None`` where it is not about ``old``."""
