@@ -30,6 +30,8 @@ LINEAR: Final = 1.15
 #: The statuses of checks that failed, and of changes that are refused: both have looked at everything.
 _FINE: Final = (3, 5)
 _CLUSTER: Final = f'{CLUSTER}  kafkaVersion: "4.4"\n'
+#: Nobody states whether what no ACL is about is everybody's.
+_UNSTATED: Final = _CLUSTER.replace("  allowEveryoneIfNoAclFound: false\n", "")
 
 
 class Rule(NamedTuple):
@@ -166,6 +168,7 @@ ACLS: Final[dict[str, Callable[[int], Iterator[Rule]]]] = {
     "nested prefixes, a principal each": lambda count: _nested(count, one=False),
     "an end to each": _ends,
     "a DENY of each principal that ends": _denied_until,
+    "an end to each, default not stated": _ends,
 }
 
 
@@ -259,9 +262,10 @@ def prepared(root: Path, shape: str, count: int) -> list[str]:
         files = {"a.yaml": "---\n".join(texts)}
     else:
         files, rules = _others(shape, count)
-    for name, text in {**files, "cluster.yaml": _CLUSTER}.items():
+    cluster = _UNSTATED if shape.endswith("not stated") else _CLUSTER
+    for name, text in {**files, "cluster.yaml": cluster}.items():
         (directory / name).write_text(text, encoding="utf-8")
-    (root / "operator.yaml").write_text(_CLUSTER, encoding="utf-8")
+    (root / "operator.yaml").write_text(cluster, encoding="utf-8")
     live = frozenset(rule.binding() for n, rule in enumerate(rules) if n % 100)
     snapshot.write_text(snapshot_text(ClusterState("bench", live), BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
     return [str(directory), "--cluster", f"bench=snapshot:{snapshot}", "--connections", str(root / "operator.yaml")]

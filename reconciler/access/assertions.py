@@ -294,7 +294,7 @@ class CounterexampleSearch:
     def _writes_somewhere(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
         """A selected principal that may start an idempotent producer through WRITE on some topic."""
         index = self._interpretation.index
-        known = index.principals(ResourceType.TOPIC).meeting([ALL_NAMES])
+        known = index.principals(ResourceType.TOPIC, [ALL_NAMES])
         everyone = known | {self._unnamed} if selection.named is None else selection.named
         for principal in sorted(filter(selection.includes, everyone - {WILDCARD_PRINCIPAL})):
             for host in self._hosts_of(principal, hosts):
@@ -456,7 +456,7 @@ class Checker:
         holders: set[str] = set()
         for kind in kinds:
             names = names_of(pattern) if kind is pattern.resource_type else ALL_NAMES
-            holders |= interpretation.index.principals(kind).meeting([names])
+            holders |= interpretation.index.principals(kind, [names])
         yield from sorted(
             holder for holder in holders if selection.includes(holder) and holder in self._principals.known
         )

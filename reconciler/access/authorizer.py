@@ -6,9 +6,9 @@ from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.broker_defects import BrokerDefects, scan_order
 from reconciler.access.hosts import address_range
-from reconciler.access.index import Index, NameIndex
+from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret, of_members
-from reconciler.access.names import literal, matches, names_of
+from reconciler.access.names import NameIndex, literal, matches, names_of
 from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, about, permitted, supported
 from reconciler.model.acl import (
     WILDCARD,

@@ -130,20 +130,22 @@ class _OfEveryone:
 class UniformZones:
     """Answers for the zones of one comparison that are certainly uniform, and for no others."""
 
-    __slots__ = ("_cluster_hosts", "_effect", "_everyone", "_host", "_interpretations")
+    __slots__ = ("_cluster_hosts", "_everyone", "_host", "_interpretations")
 
-    def __init__(self, interpretations: Iterable[Interpretation], effect: EffectOf, host: str) -> None:
-        """``effect`` depends on nothing but ``interpretations``; ``host`` stands for hosts that no entry names."""
+    def __init__(self, interpretations: Iterable[Interpretation], host: str) -> None:
+        """``host`` stands for hosts that no entry names."""
         self._interpretations = tuple(interpretations)
-        self._effect = effect
         self._everyone: dict[ResourceType, _OfEveryone] = {}
         self._host = host
         self._cluster_hosts = bool(_Groups(ResourceType.CLUSTER, WILDCARD_PRINCIPAL, self._interpretations).hosts)
 
     def pieces(
-        self, principal: str, kind: ResourceType, zones: Iterable[NameSet]
+        self, principal: str, kind: ResourceType, zones: Iterable[NameSet], effect_of: EffectOf
     ) -> Iterator[Sequence[RegionEffect] | None]:
-        """For each zone its one piece, or none where it has no possible name; ``None`` if it is not uniform."""
+        """For each zone its one piece, or none where it has no possible name; ``None`` if it is not uniform.
+
+        ``effect_of`` is always the same, and depends on nothing but the interpretations.
+        """
         if not self._may_have_any(principal, kind):
             yield from (None for _ in zones)
             return
@@ -162,7 +164,7 @@ class UniformZones:
                 masks = own.masks(zone)
                 effect = shared.effects.get(masks)
                 if effect is None:
-                    effect = shared.effects[masks] = self._effect(principal, self._host, kind, zone)
+                    effect = shared.effects[masks] = effect_of(principal, self._host, kind, zone)
                 yield (_new(RegionEffect, (ANY_HOST, shared.region, effect, self._host, shared.name)),)
 
     def _may_have_any(self, principal: str, kind: ResourceType) -> bool:
@@ -374,8 +376,8 @@ class AccessComparison:
         """The ``pieces`` of several zones, each with what is ``unchanged``; quick where many principals are asked."""
         if self._uniform is None:
             host = self.classes(frozenset())[0].sample
-            self._uniform = UniformZones(self.interpretations, self.effect, host)
-        found = self._uniform.pieces(principal, resource_type, [zone for zone, _ in zones])
+            self._uniform = UniformZones(self.interpretations, host)
+        found = self._uniform.pieces(principal, resource_type, [zone for zone, _ in zones], self.effect)
         for (zone, unchanged), pieces in zip(zones, found, strict=True):
             if pieces is None:
                 yield from self.pieces(principal, resource_type, zone, unchanged=unchanged)

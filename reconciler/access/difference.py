@@ -24,6 +24,7 @@ from reconciler.access.names import (
     literal,
     meets,
     meets_any,
+    names_of,
     outermost,
 )
 from reconciler.access.operations import DENIED, operations_in
@@ -91,8 +92,7 @@ class InterpretationDifference:
         elif before.default_allow and any(changed is kind for changed, _ in self._changed):
             old, new = before.coverage(kind), after.coverage(kind)
             # A new pattern inside a covered one changes nothing, and neither does removing such a pattern.
-            yield from new.newly(old)
-            yield from old.newly(new)
+            yield from (key for key in _moved_names(kind, before, after) if old.covers(key) is not new.covers(key))
         # CREATE and DELETE on CLUSTER apply to every topic (ControllerApis.createTopics, deleteTopics).
         if kind is ResourceType.TOPIC and self._cluster_changes(self.comparison.unnamed):
             yield ALL_NAMES
@@ -208,10 +208,17 @@ class InterpretationDifference:
             if zones:
                 other = _OTHER_TYPE.get(kind)
                 for index in indexes:
-                    found |= index.principals(kind).meeting(zones)
+                    found |= index.principals(kind, zones)
                     if other is not None:
-                        found |= index.principals(other).meeting([ALL_NAMES])
+                        found |= index.principals(other, [ALL_NAMES])
         return sorted(found - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})
+
+
+def _moved_names(kind: ResourceType, before: Interpretation, after: Interpretation) -> set[NameSet]:
+    """The names of the patterns on which bindings come or go."""
+    groups = [group for group in before.cover.changed_groups(after.cover) if group[0] is kind]
+    pairs = ([frozenset(one.cover.bindings(*group)) for one in (before, after)] for group in groups)
+    return {names_of(pattern) for old, new in pairs for pattern, _ in old ^ new}
 
 
 # What a change does for certain, and what it may do, where some entries of a cluster are guesses.

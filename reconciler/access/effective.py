@@ -168,11 +168,11 @@ def _reaches_all_topics(operation: AclOperation, kind: ResourceType) -> bool:
 
 def candidates(interpretation: Interpretation, operation: AclOperation, kind: ResourceType, names: NameSet) -> set[str]:
     """Principals whose access may differ from everybody else's."""
-    found = set(interpretation.index.principals(kind).meeting([names]))
+    found = set(interpretation.index.principals(kind, [names]))
     if _reaches_all_topics(operation, kind):
-        found |= interpretation.index.principals(ResourceType.CLUSTER).meeting([ALL_NAMES])
+        found |= interpretation.index.principals(ResourceType.CLUSTER, [ALL_NAMES])
     if kind is ResourceType.CLUSTER and operation is AclOperation.IDEMPOTENT_WRITE:
-        found |= interpretation.index.principals(ResourceType.TOPIC).meeting([ALL_NAMES])
+        found |= interpretation.index.principals(ResourceType.TOPIC, [ALL_NAMES])
     return found
 
 

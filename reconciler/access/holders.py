@@ -94,7 +94,7 @@ class DutyHolders:
     def unlike(self) -> frozenset[str] | None:
         """All of whom :meth:`differs` may hold, by the names on which they have bindings; ``None``: not known so."""
         index = self._reach.world.index
-        met = (index.principals(kind).meeting(zones) for kind, (zones, _) in self._near.items())
+        met = (index.principals(kind, zones) for kind, (zones, _) in self._near.items())
         return None if self._flows else frozenset().union(*met)
 
     def _notice(self, kind: ResourceType, names: NameSet, mask: int) -> None:

@@ -4,15 +4,25 @@
 """
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import insort
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from functools import partial
 from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.access.hosts import RangeIndex
-from reconciler.access.names import ALL_NAMES, LITERAL, PREFIX, NameSet, inside, literal, meets_any, names_of, outermost
+from reconciler.access.names import (
+    ALL_NAMES,
+    NameCoverage,
+    NameIndex,
+    NameSet,
+    inside,
+    literal,
+    meets_any,
+    names_of,
+    outermost,
+)
 from reconciler.access.operations import DENIED, ENTRY_MASKS
 from reconciler.model.acl import (
     WILDCARD,
@@ -25,58 +35,6 @@ from reconciler.model.acl import (
 )
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.frozen import without_collector
-
-# Name sets to bit masks: literals and prefixes compiled so that a look-up is one bisect and a short walk.
-
-
-class NameIndex:
-    """For each name the OR of the masks of all name sets that contain it. Immutable."""
-
-    __slots__ = ("base", "literals", "masks", "parents", "prefixes")
-
-    def __init__(self, rules: Mapping[NameSet, int]) -> None:
-        """Compile the masks; a longer prefix includes the masks of the shorter ones around it."""
-        self.base = rules.get(ALL_NAMES, 0)
-        self.prefixes = sorted(names.text for names in rules if names.kind == PREFIX and names.text)
-        self.parents: list[int] = []
-        self.masks: list[int] = []
-        for index, text in enumerate(self.prefixes):
-            parent = index - 1
-            while parent >= 0 and not text.startswith(self.prefixes[parent]):
-                parent = self.parents[parent]
-            self.parents.append(parent)
-            # Brokers do not apply LITERAL * to names that begin with an asterisk, so its mask is not inherited there.
-            around = self.masks[parent] if parent >= 0 else 0 if text[0] == WILDCARD else self.base
-            self.masks.append(rules[NameSet(text)] | around)
-        literals = {names.text: mask for names, mask in rules.items() if names.kind == LITERAL}
-        # Most principals have names alone, and nothing around them.
-        wide = self.base or self.prefixes
-        self.literals = {text: mask | self.under(text) for text, mask in literals.items()} if wide else literals
-        # The name * itself is the one such name that LITERAL * does match.
-        if self.base:
-            self.literals[WILDCARD] = self.literals.get(WILDCARD, 0) | self.under(WILDCARD) | self.base
-
-    def at(self, name: str) -> int:
-        """The mask of one name."""
-        found = self.literals.get(name)
-        return self.under(name) if found is None else found
-
-    def under(self, prefix: str) -> int:
-        """The mask of names that start with ``prefix``, are longer, and are in no narrower set."""
-        prefixes = self.prefixes
-        index = bisect_right(prefixes, prefix) - 1
-        while index >= 0:
-            if prefix.startswith(prefixes[index]):
-                return self.masks[index]
-            index = self.parents[index]
-        return 0 if prefix[:1] == WILDCARD else self.base
-
-    def at_names(self, names: NameSet) -> int:
-        """The mask on a set of names, except on the narrower sets of this index."""
-        text, kind = names
-        found = self.literals.get(text) if kind == LITERAL else None
-        return self.under(text) if found is None else found
-
 
 # Host texts by name sets: which hosts have entries that match a name.
 
@@ -129,39 +87,46 @@ Holders: TypeAlias = Iterator[tuple[str, Iterable[ResourcePattern]]]
 class PrincipalIndex:
     """Principals of one resource type by the name sets that they have bindings on."""
 
-    __slots__ = ("_asked", "_by_names", "_holders", "_ordered")
+    __slots__ = ("_asked", "_by_names", "_holders", "_more", "_ordered")
 
     def __init__(self, holders: Callable[[], Holders]) -> None:
         """Nothing is looked at yet; ``holders`` gives the same each time."""
         self._holders = holders
+        self._more: list[tuple[str, Iterable[ResourcePattern]]] = []
         self._asked = 0
         self._by_names: dict[NameSet, set[str]] | None = None
         self._ordered: list[NameSet] = []
 
-    def meeting(self, zones: list[NameSet]) -> set[str]:
-        """Principals with a binding that shares a name with one of ``zones``."""
+    def add(self, principal: str, pattern: ResourcePattern) -> None:
+        """Some index that comes from the first one has this as well."""
+        if self._by_names is None:
+            self._more.append((principal, (pattern,)))
+            return
+        key = names_of(pattern)
+        if key not in self._by_names:
+            self._by_names[key] = set()
+            insort(self._ordered, key)
+        self._by_names[key].add(principal)
+
+    def meeting(self, zones: list[NameSet], own: Callable[[], Holders] | None = None) -> set[str]:
+        """Principals with a binding that shares a name with one of ``zones``.
+
+        ``own`` gives the holders of the index that asks. Others that were added may be in the answer, too.
+        """
         self._asked += 1
         if self._by_names is None and self._asked <= _SCANNED:
-            return self._scanned(outermost(zones))
+            return _meeting((own or self._holders)(), zones)
         return self._looked_up(zones)
-
-    def _scanned(self, zones: list[NameSet]) -> set[str]:
-        if zones == [ALL_NAMES]:
-            return {principal for principal, _ in self._holders()}
-        names = {zone.text for zone in zones if zone.literal}
-        wide = [zone for zone in zones if not zone.literal]
-        return {
-            principal for principal, patterns in self._holders() if _any_meets(patterns, zones, names=names, wide=wide)
-        }
 
     def _looked_up(self, zones: list[NameSet]) -> set[str]:
         by_names = self._by_names
         if by_names is None:
             by_names = self._by_names = {}
-            for principal, patterns in self._holders():
+            for principal, patterns in chain(self._holders(), self._more):
                 for key in map(names_of, patterns):
                     by_names.setdefault(key, set()).add(principal)
             self._ordered = sorted(by_names)
+            self._more.clear()
         found: set[str] = set()
         for zone in zones:
             # Every set around a zone is a prefix of its text, so look those up instead of scanning all sets.
@@ -169,6 +134,16 @@ class PrincipalIndex:
             for key in [*outer, *inside(self._ordered, zone)]:
                 found.update(by_names.get(key, ()))
         return found
+
+
+def _meeting(holders: Holders, zones: list[NameSet]) -> set[str]:
+    """The holders of a pattern that shares a name with one of ``zones``."""
+    zones = outermost(zones)
+    if zones == [ALL_NAMES]:
+        return {principal for principal, _ in holders}
+    names = {zone.text for zone in zones if zone.literal}
+    wide = [zone for zone in zones if not zone.literal]
+    return {principal for principal, patterns in holders if _any_meets(patterns, zones, names=names, wide=wide)}
 
 
 def _any_meets(
@@ -189,72 +164,6 @@ def _any_meets(
         elif name in names or (wide and meets_any(literal(name), wide)):
             return True
     return False
-
-
-# Names that some binding matches, whatever its principal, host, operation and permission.
-
-
-class NameCoverage:
-    """The covered names of one resource type. Single names are kept as texts: of those there can be a million."""
-
-    __slots__ = ("_literals", "_table", "_wide")
-
-    def __init__(self, keys: Iterable[NameSet]) -> None:
-        """Compile the name sets, each of which is a prefix or one name."""
-        literals: set[str] = set()
-        wide: set[NameSet] = set()
-        for key in keys:
-            if key.kind == LITERAL:
-                literals.add(key.text)
-            else:
-                wide.add(key)
-        self._literals = sorted(literals)
-        self._wide = sorted(wide)
-        self._table = NameIndex(dict.fromkeys(self._wide, 1))
-
-    def covers(self, key: NameSet) -> bool:
-        """Whether every name of ``key`` is covered. No finite set of longer names covers a prefix."""
-        return self._table.at_names(key) != 0 or (key.kind == LITERAL and self._holds(key.text))
-
-    def covers_name(self, name: str) -> bool:
-        """Whether some binding's pattern matches ``name``."""
-        return self._table.at(name) != 0 or self._holds(name)
-
-    def _holds(self, name: str) -> bool:
-        at = bisect_left(self._literals, name)
-        return at < len(self._literals) and self._literals[at] == name
-
-    def within(self, key: NameSet) -> list[NameSet]:
-        """The sets inside ``key``, itself included, in order."""
-        if key.literal:
-            return [key] if self._holds(key.text) else []
-        return sorted([*inside(self._wide, key), *self._names_in(key)])
-
-    def edges_within(self, key: NameSet) -> list[NameSet]:
-        """Of the sets inside ``key`` those that no other one covers, in order: inside them everything is covered."""
-        if key.text and not key.text.startswith(WILDCARD) and self.covers(key):
-            return []
-        # LITERAL * contains every set, and covers no name that begins with an asterisk and is longer.
-        starred: list[NameSet] = []
-        others: list[NameSet] = []
-        for names in self.within(key):
-            (starred if names.text.startswith(WILDCARD) else others).append(names)
-        return sorted([*outermost(others), *outermost(starred)])
-
-    def _names_in(self, key: NameSet) -> Iterator[NameSet]:
-        for at in range(bisect_left(self._literals, key.text), len(self._literals)):
-            name = self._literals[at]
-            if not name.startswith(key.text):
-                return
-            if key.matches(name):  # of longer names only, the text itself is none
-                yield literal(name)
-
-    def newly(self, other: "NameCoverage") -> list[NameSet]:
-        """The name sets of this one that ``other`` neither has nor covers; what is inside such a one may be covered."""
-        alone = sorted(set(self._literals).difference(other._literals))
-        names = [literal(name) for name in alone if not other.covers_name(name)]
-        known = set(other._wide)
-        return names + [key for key in self._wide if key not in known and not other.covers(key)]
 
 
 #: A resource type and a principal.
@@ -403,55 +312,150 @@ def _grouped(bindings: Collection[AclBinding]) -> _Groups:
     return {kind: {who: group(number) for who, number in of_kind.items()} for kind, of_kind in numbers.items()}
 
 
+class _Covered:
+    """The names of one resource type that some binding covers, with how many are on each pattern.
+
+    A change of a few takes no work for the others: it shares what the first index has.
+    """
+
+    __slots__ = ("_counts", "_first", "_gone", "_more", "_moved", "_new", "names")
+
+    def __init__(self, counts: Mapping[ResourcePattern, int]) -> None:
+        self._counts = counts
+        self._first = self._more = self.names = NameCoverage(map(names_of, counts))
+        #: By how much a pattern has more or fewer bindings than at first, those that it had none of, and has none of.
+        self._moved: dict[ResourcePattern, int] = {}
+        self._new: frozenset[NameSet] = frozenset()
+        self._gone: frozenset[NameSet] = frozenset()
+
+    def after(self, removed: Iterable[ResourcePattern], added: Iterable[ResourcePattern]) -> "_Covered":
+        """The same where the bindings on these patterns go and come."""
+        moved, touched = dict(self._moved), set[ResourcePattern]()
+        for patterns, step in ((removed, -1), (added, 1)):
+            for pattern in patterns:
+                moved[pattern] = moved.get(pattern, 0) + step
+                touched.add(pattern)
+        held = {pattern for pattern in touched if self._counts.get(pattern, 0) + moved[pattern]}
+        copy = _Covered.__new__(_Covered)
+        copy._counts, copy._first, copy._moved = self._counts, self._first, moved
+        copy._new = self._new.union(names_of(pattern) for pattern in held if pattern not in self._counts)
+        copy._gone = self._gone.difference(map(names_of, held)).union(map(names_of, touched - held))
+        copy._more = self._more if copy._new == self._new else NameCoverage(copy._new, self._first)
+        copy.names = NameCoverage((), copy._more, copy._gone) if copy._gone else copy._more
+        return copy
+
+
+class _Family:
+    """What the indexes have in common that come from one another by changes."""
+
+    __slots__ = ("compiled", "covered", "groups", "principals", "touched")
+
+    def __init__(self, groups: _Groups) -> None:
+        #: What the first index was made of.
+        self.groups = groups
+        #: What any of them compiled last.
+        self.compiled: dict[GroupKey, BindingGroup] = {}
+        #: The groups that are otherwise in any of them than in the first.
+        self.touched: set[GroupKey] = set()
+        self.covered: dict[ResourceType, _Covered] = {}
+        self.principals: dict[ResourceType, PrincipalIndex] = {}
+
+    def first_covered(self, kind: ResourceType) -> _Covered:
+        """The coverage of the first index."""
+        if kind not in self.covered:
+            groups = self.groups.get(kind, _NOBODYS).values()
+            self.covered[kind] = _Covered(Counter(map(_PATTERN, chain.from_iterable(groups))))
+        return self.covered[kind]
+
+    def principals_of(self, kind: ResourceType) -> PrincipalIndex:
+        """Who has bindings on which names in any of them; principals without a colon are left out."""
+        if kind not in self.principals:
+            # Asked for again each time: the bindings themselves are kept once.
+            self.principals[kind] = PrincipalIndex(lambda: _holders(self.groups.get(kind, _NOBODYS).items()))
+        return self.principals[kind]
+
+
+def _holders(groups: Iterable[tuple[str, Iterable[AclBinding]]]) -> Holders:
+    return ((who, map(_PATTERN, group)) for who, group in groups if ":" in who)
+
+
+class _Step(NamedTuple):
+    """How an index comes from another one: the groups that it changed, and the bindings that went and came.
+
+    ``origin`` stands for the other one, and does not keep it; nor does ``covered``, which it fills.
+    """
+
+    origin: object
+    groups: Collection[GroupKey]
+    removed: list[AclBinding]
+    added: list[AclBinding]
+    covered: Mapping[ResourceType, _Covered]
+
+    def patterns(self, kind: ResourceType) -> Iterator[list[ResourcePattern]]:
+        """The patterns of one resource type whose bindings go, then of those that come."""
+        for bindings in (self.removed, self.added):
+            yield [pattern for pattern, _ in bindings if pattern.resource_type is kind]
+
+
 class Index:
     """Bindings, indexed for requests of one principal, host and name."""
 
-    __slots__ = ("_changed", "_compiled", "_coverage", "_groups", "_principals", "_shared", "_views", "version")
+    __slots__ = ("_changed", "_compiled", "_covered", "_family", "_mark", "_step", "_views", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about 0.25 s for 100,000."""
         unique = bindings if isinstance(bindings, set | frozenset | Mapping) else dict.fromkeys(bindings)
         with without_collector():
             groups = _grouped(unique)
-        self._setup(groups, {}, {}, {}, version)
+        self._setup(_Family(groups), {}, {}, None, version)
 
     def _setup(
         self,
-        groups: _Groups,
+        family: _Family,
         changed: dict[GroupKey, tuple[AclBinding, ...]],
         compiled: dict[GroupKey, BindingGroup],
-        shared: dict[GroupKey, BindingGroup],
+        step: _Step | None,
         version: KafkaVersion,
     ) -> None:
-        #: What the first index was made of, and the groups that are otherwise in this one; an empty one is not there.
-        self._groups, self._changed = groups, changed
+        self._family = family
+        #: The groups that are otherwise in this one than in the first index; an empty one is not there.
+        self._changed = changed
         self._compiled = compiled
-        #: What any index that this one comes from, or that comes from it, compiled last.
-        self._shared = shared
+        self._step, self._mark = step, object()
         self._views: dict[tuple[ResourceType, str, str], tuple[NameIndex, ...]] = {}
-        self._coverage: dict[ResourceType, NameCoverage] = {}
-        self._principals: dict[ResourceType, PrincipalIndex] = {}
+        self._covered: dict[ResourceType, _Covered] = {}
         self.version = version
 
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Index":
         """The same without ``removed`` and with ``added``; removing an absent binding changes nothing."""
         changed: dict[GroupKey, dict[AclBinding, None]] = {}
-        for bindings, remove in ((removed, True), (added, False)):
+        gone: list[AclBinding] = []
+        new: list[AclBinding] = []
+        for bindings, moved in ((removed, gone), (added, new)):
             for binding in bindings:
                 group_key = (binding.pattern.resource_type, binding.entry.principal)
                 if group_key not in changed:
                     changed[group_key] = dict.fromkeys(self.bindings(*group_key))
-                if remove:
-                    changed[group_key].pop(binding, None)
+                group = changed[group_key]
+                if (binding in group) is (moved is new):
+                    continue
+                moved.append(binding)
+                if moved is gone:
+                    del group[binding]
                 else:
-                    changed[group_key][binding] = None
+                    group[binding] = None
+        for pattern, entry in new:
+            if ":" in entry.principal:
+                self._family.principals_of(pattern.resource_type).add(entry.principal, pattern)
         compiled = dict(self._compiled)
         # The compiled tables of changed groups are stale; all others are shared with the old index.
         for group_key in changed:
             compiled.pop(group_key, None)
+        self._family.touched.update(changed)
         copy = Index.__new__(Index)
-        groups = {**self._changed, **{group_key: tuple(found) for group_key, found in changed.items()}}
-        copy._setup(self._groups, groups, compiled, self._shared, self.version)
+        groups = {**self._changed, **{group_key: tuple(group) for group_key, group in changed.items()}}
+        step = _Step(self._mark, changed.keys(), gone, new, self._covered)
+        copy._setup(self._family, groups, compiled, step, self.version)
         return copy
 
     def __iter__(self) -> Iterator[AclBinding]:
@@ -459,11 +463,11 @@ class Index:
         return chain.from_iterable(group for kind in self._kinds() for _, group in self._of_kind(kind))
 
     def _kinds(self) -> Collection[ResourceType]:
-        return dict.fromkeys((*self._groups, *(kind for kind, _ in self._changed)))
+        return dict.fromkeys((*self._family.groups, *(kind for kind, _ in self._changed)))
 
     def _of_kind(self, kind: ResourceType) -> Iterator[tuple[str, tuple[AclBinding, ...]]]:
         """Who has bindings on one resource type, and those."""
-        groups, changed = self._groups.get(kind, _NOBODYS), self._changed
+        groups, changed = self._family.groups.get(kind, _NOBODYS), self._changed
         if not changed:
             yield from groups.items()
             return
@@ -478,7 +482,7 @@ class Index:
         """One principal's own bindings on one type."""
         if self._changed and (found := self._changed.get((resource_type, principal))) is not None:
             return found
-        return self._groups.get(resource_type, _NOBODYS).get(principal, ())
+        return self._family.groups.get(resource_type, _NOBODYS).get(principal, ())
 
     def group(self, resource_type: ResourceType, principal: str) -> BindingGroup | None:
         """One principal's compiled bindings on one type, or ``None`` if there are none."""
@@ -487,9 +491,10 @@ class Index:
         # Compile on first use: most requests concern few of the principals.
         if group is None and (found := self.bindings(resource_type, principal)):
             # Two states of a cluster have most groups in common, and are compared principal by principal.
-            group = self._shared.get(group_key)
+            shared = self._family.compiled
+            group = shared.get(group_key)
             if group is None or group.bindings is not found:
-                group = self._shared[group_key] = BindingGroup(found, self.version)
+                group = shared[group_key] = BindingGroup(found, self.version)
             self._compiled[group_key] = group
         return group
 
@@ -509,23 +514,28 @@ class Index:
 
     def changed_groups(self, other: "Index") -> list[GroupKey]:
         """The groups that differ between two indexes, sorted."""
-        keys = self._changed.keys() | other._changed.keys()
-        if self._groups is not other._groups:
+        keys: Iterable[GroupKey]
+        if other._step is not None and other._step.origin is self._mark:
+            keys = other._step.groups
+        elif self._step is not None and self._step.origin is other._mark:
+            keys = self._step.groups
+        elif self._family is other._family:
+            keys = self._changed.keys() | other._changed.keys()
+        else:
             keys = {*self.group_keys(), *other.group_keys()}
         found = ((key, self.bindings(*key), other.bindings(*key)) for key in keys)
         return sorted(key for key, old, new in found if old is not new and set(old) != set(new))
 
-    def principals(self, resource_type: ResourceType) -> PrincipalIndex:
-        """Who has bindings on which names of one type; principals without a colon are left out."""
-        if resource_type not in self._principals:
-            # Asked for again each time: the bindings themselves are kept once.
-            self._principals[resource_type] = PrincipalIndex(partial(self._patterns_of, resource_type))
-        return self._principals[resource_type]
-
-    def _patterns_of(self, resource_type: ResourceType) -> Iterator[tuple[str, Iterable[ResourcePattern]]]:
-        for principal, group in self._of_kind(resource_type):
-            if ":" in principal:
-                yield principal, map(_PATTERN, group)
+    def principals(self, resource_type: ResourceType, zones: list[NameSet]) -> set[str]:
+        """Who has bindings of one type that share a name with one of ``zones``; those without a colon are left out."""
+        family = self._family
+        people = family.principals_of(resource_type).meeting(zones, lambda: _holders(self._of_kind(resource_type)))
+        # Of these the table of all indexes may say what holds for another one.
+        unsure = {who for who in people if (resource_type, who) in family.touched} if family.touched else ()
+        if not unsure:
+            return people
+        own = ((who, self.bindings(resource_type, who)) for who in unsure)
+        return people.difference(unsure) | _meeting(_holders(item for item in own if item[1]), zones)
 
     def knows(self, principal: str) -> bool:
         """Whether a binding names this principal."""
@@ -533,7 +543,22 @@ class Index:
 
     def coverage(self, resource_type: ResourceType) -> NameCoverage:
         """The names of one type that some binding matches."""
-        if resource_type not in self._coverage:
-            patterns = {binding[0] for _, group in self._of_kind(resource_type) for binding in group}
-            self._coverage[resource_type] = NameCoverage(map(names_of, patterns))
-        return self._coverage[resource_type]
+        if resource_type not in self._covered:
+            self._covered[resource_type] = self._after_step(resource_type)
+        return self._covered[resource_type].names
+
+    def _after_step(self, kind: ResourceType) -> _Covered:
+        step = self._step
+        if step is None:
+            return self._family.first_covered(kind)
+        before = step.covered.get(kind)
+        if before is not None:
+            removed, added = step.patterns(kind)
+            return before.after(removed, added) if removed or added else before
+        first, removed, added = self._family.groups.get(kind, _NOBODYS), [], []
+        for (of_kind, who), group in self._changed.items():
+            if of_kind is kind:
+                old, new = frozenset(first.get(who, ())), frozenset(group)
+                removed += [pattern for pattern, _ in old - new]
+                added += [pattern for pattern, _ in new - old]
+        return self._family.first_covered(kind).after(removed, added)

@@ -18,8 +18,8 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from reconciler.access.hosts import address_range
-from reconciler.access.index import GroupKey, Index, NameCoverage
-from reconciler.access.names import NameSet
+from reconciler.access.index import GroupKey, Index
+from reconciler.access.names import NameCoverage, NameSet
 from reconciler.access.operations import EVERY, permitted
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (

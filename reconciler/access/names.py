@@ -7,7 +7,7 @@ Topics: the names that Kafka accepts. CLUSTER: its one name. All other types: an
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import chain, count, islice
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -397,3 +397,135 @@ def meets_any(key: NameSet, disjoint: list[NameSet]) -> bool:
     if at and disjoint[at - 1].contains(key):
         return True
     return not key.literal and at < len(disjoint) and disjoint[at].text.startswith(key.text)
+
+
+# Name sets to bit masks: literals and prefixes compiled so that a look-up is one bisect and a short walk.
+
+
+class NameIndex:
+    """For each name the OR of the masks of all name sets that contain it. Immutable."""
+
+    __slots__ = ("base", "literals", "masks", "parents", "prefixes")
+
+    def __init__(self, rules: Mapping[NameSet, int]) -> None:
+        """Compile the masks; a longer prefix includes the masks of the shorter ones around it."""
+        self.base = rules.get(ALL_NAMES, 0)
+        self.prefixes = sorted(names.text for names in rules if names.kind == PREFIX and names.text)
+        self.parents: list[int] = []
+        self.masks: list[int] = []
+        for index, text in enumerate(self.prefixes):
+            parent = index - 1
+            while parent >= 0 and not text.startswith(self.prefixes[parent]):
+                parent = self.parents[parent]
+            self.parents.append(parent)
+            # Brokers do not apply LITERAL * to names that begin with an asterisk, so its mask is not inherited there.
+            around = self.masks[parent] if parent >= 0 else 0 if text[0] == WILDCARD else self.base
+            self.masks.append(rules[NameSet(text)] | around)
+        literals = {names.text: mask for names, mask in rules.items() if names.kind == LITERAL}
+        # Most principals have names alone, and nothing around them.
+        wide = self.base or self.prefixes
+        self.literals = {text: mask | self.under(text) for text, mask in literals.items()} if wide else literals
+        # The name * itself is the one such name that LITERAL * does match.
+        if self.base:
+            self.literals[WILDCARD] = self.literals.get(WILDCARD, 0) | self.under(WILDCARD) | self.base
+
+    def at(self, name: str) -> int:
+        """The mask of one name."""
+        found = self.literals.get(name)
+        return self.under(name) if found is None else found
+
+    def under(self, prefix: str) -> int:
+        """The mask of names that start with ``prefix``, are longer, and are in no narrower set."""
+        prefixes = self.prefixes
+        index = bisect_right(prefixes, prefix) - 1
+        while index >= 0:
+            if prefix.startswith(prefixes[index]):
+                return self.masks[index]
+            index = self.parents[index]
+        return 0 if prefix[:1] == WILDCARD else self.base
+
+    def at_names(self, names: NameSet) -> int:
+        """The mask on a set of names, except on the narrower sets of this index."""
+        text, kind = names
+        found = self.literals.get(text) if kind == LITERAL else None
+        return self.under(text) if found is None else found
+
+
+# Names that some binding matches, whatever its principal, host, operation and permission.
+
+
+class NameCoverage:
+    """The covered names of one resource type. Single names are kept as texts: of those there can be a million."""
+
+    __slots__ = ("_first", "_gone", "_literals", "_table", "_wide")
+
+    def __init__(
+        self, keys: Iterable[NameSet], first: "NameCoverage | None" = None, gone: Set[NameSet] = frozenset()
+    ) -> None:
+        """Compile the name sets, each of which is a prefix or one name.
+
+        With ``first`` they are more than it has, and it loses the sets of ``gone``: to change a few of a million.
+        """
+        literals: set[str] = set()
+        wide: set[NameSet] = set()
+        for key in keys:
+            if key.kind == LITERAL:
+                literals.add(key.text)
+            else:
+                wide.add(key)
+        self._literals = sorted(literals)
+        self._wide = sorted(wide)
+        self._table = NameIndex(dict.fromkeys(self._wide, 1))
+        self._first, self._gone = first, gone
+
+    def covers(self, key: NameSet) -> bool:
+        """Whether every name of ``key`` is covered. No finite set of longer names covers a prefix."""
+        if self._table.at_names(key) != 0 or (key.kind == LITERAL and self._holds(key.text)):
+            return True
+        if self._first is None or not self._first.covers(key):
+            return False
+        # LITERAL * does not apply to names that begin with an asterisk and are longer.
+        starred = key.text[:1] == WILDCARD and key != literal(WILDCARD)
+        return not self._gone or any(self._has(near) for near in around(key) if near != ALL_NAMES or not starred)
+
+    def covers_name(self, name: str) -> bool:
+        """Whether some binding's pattern matches ``name``."""
+        return self.covers(literal(name))
+
+    def _holds(self, name: str) -> bool:
+        at = bisect_left(self._literals, name)
+        return at < len(self._literals) and self._literals[at] == name
+
+    def _has(self, key: NameSet) -> bool:
+        at = bisect_left(self._wide, key)
+        if self._wide[at : at + 1] == [key] or (key.kind == LITERAL and self._holds(key.text)):
+            return True
+        return key not in self._gone and self._first is not None and self._first._has(key)
+
+    def within(self, key: NameSet) -> list[NameSet]:
+        """The sets inside ``key``, itself included, in order."""
+        if key.literal:
+            return [key] if self._has(key) else []
+        own = [*inside(self._wide, key), *self._names_in(key)]
+        if self._first is not None:
+            own += [names for names in self._first.within(key) if names not in self._gone]
+        return sorted(own)
+
+    def edges_within(self, key: NameSet) -> list[NameSet]:
+        """Of the sets inside ``key`` those that no other one covers, in order: inside them everything is covered."""
+        if key.text and not key.text.startswith(WILDCARD) and self.covers(key):
+            return []
+        # LITERAL * contains every set, and covers no name that begins with an asterisk and is longer.
+        starred: list[NameSet] = []
+        others: list[NameSet] = []
+        for names in self.within(key):
+            (starred if names.text.startswith(WILDCARD) else others).append(names)
+        return sorted([*outermost(others), *outermost(starred)])
+
+    def _names_in(self, key: NameSet) -> Iterator[NameSet]:
+        for at in range(bisect_left(self._literals, key.text), len(self._literals)):
+            name = self._literals[at]
+            if not name.startswith(key.text):
+                return
+            if key.matches(name):  # of longer names only, the text itself is none
+                yield literal(name)

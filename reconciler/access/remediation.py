@@ -104,7 +104,7 @@ def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBindin
         for binding in index.bindings(kind, principal)
     }
     for pattern in patterns:
-        for principal in index.principals(pattern.resource_type).meeting([names_of(pattern)]):
+        for principal in index.principals(pattern.resource_type, [names_of(pattern)]):
             own = index.bindings(pattern.resource_type, principal)
             found.update(binding for binding in own if binding.pattern.overlaps(pattern))
     return found

@@ -158,14 +158,14 @@ KNOWN: Final = (
         _LINT,
     ),
     Mutant(
-        "access/index.py",
+        "access/names.py",
         "return 0 if prefix[:1] == WILDCARD else self.base",
         "return self.base",
         "names below a prefix that begins with * are not reached by the wildcard's bindings",
         _ACCESS,
     ),
     Mutant(
-        "access/index.py",
+        "access/names.py",
         "else 0 if text[0] == WILDCARD else self.base",
         "else self.base",
         "a name that begins with * is not reached by the wildcard's bindings",

@@ -35,13 +35,13 @@ KNOWN_OF_ACCESS: Final = tuple(
             "a DENY takes away what it names, not what that implies",
         ),
         (
-            "index.py",
+            "names.py",
             "while index >= 0:\n            if prefix",
             "if index >= 0:\n            if prefix",
             "the nearest prefix that holds a name may be several prefixes out",
         ),
         (
-            "index.py",
+            "names.py",
             "around = self.masks[parent] if parent >= 0 else 0 if",
             "around = 0 if",
             "a prefix passes on what the prefixes around it give",
@@ -66,13 +66,13 @@ KNOWN_OF_ACCESS: Final = tuple(
             "a prefix meets a key inside of it",
         ),
         (
-            "index.py",
+            "names.py",
             "if key.matches(name):",
             "if name:",
             "names are covered by a prefix only where they match it",
         ),
         (
-            "index.py",
+            "names.py",
             "key.kind == LITERAL and self._holds(key.text)",
             "False",
             "the literal of a name covers it",
@@ -85,8 +85,8 @@ KNOWN_OF_ACCESS: Final = tuple(
         ),
         (
             "difference.py",
-            "            yield from new.newly(old)\n",
-            "",
+            "if old.covers(key) is not new.covers(key))",
+            "if old.covers(key) and not new.covers(key))",
             "a key that came with the change is compared",
         ),
         (

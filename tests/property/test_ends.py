@@ -1,10 +1,10 @@
 """What ends later: every gain on any later day is told in the plan; the judge looks at each day and request."""
 
 import datetime
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import product
 from random import Random
-from typing import Final
+from typing import Any, Final
 from unittest.mock import patch
 
 import pytest
@@ -12,11 +12,14 @@ import pytest
 from reconciler.access import difference as comparing
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import ANY_HOST
+from reconciler.access.index import Index
+from reconciler.access.names import NameSet
 from reconciler.app import access_checks
 from reconciler.app.access_checks import decide_tests
 from reconciler.manifest.manifests import load as load_sources
 from reconciler.manifest.read.findings import Source
 from reconciler.model.acl import (
+    CLUSTER_NAME,
     AccessControlEntry,
     AclBinding,
     AclOperation,
@@ -35,6 +38,8 @@ from reconciler.results.findings import ClaimResult, ClaimStatus
 from tests.property.naive import Ask, permitted
 from tests.worlds import bindings
 
+CLUSTER: Final = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
+ORIGIN: Final = Origin("a.yaml", 1, 1)
 TODAY: Final = datetime.date(2026, 11, 26)
 DAYS: Final = [TODAY + datetime.timedelta(days=days) for days in range(8)]
 PATTERNS: Final = [
@@ -210,6 +215,65 @@ def test_who_is_still_denied_when_others_gain_is_named_on_its_own_day() -> None:
     plan = propose(DesiredState(declared), live, Terms("c", default_allow=False), Request(TODAY))
     gained = [(row.principal, row.since.instant.date()) for row in plan.access.access_changes if row.since]
     assert gained == [(None, DAYS[1]), ("User:a", DAYS[3])]
+
+
+@pytest.mark.parametrize("default_allow", [None, True])
+def test_what_ends_gives_is_what_indexes_made_anew_say(
+    monkeypatch: pytest.MonkeyPatch, *, default_allow: bool | None
+) -> None:
+    """An index that comes from another one by a change answers as one that is made of the same bindings."""
+
+    def made_anew(index: Index, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> Index:
+        return Index((set(index) - set(removed)) | set(added), index.version)
+
+    random, later = Random(7), 0
+    for _ in range(60):
+        desired, live = drawn(random)
+        more = {AclBinding(CLUSTER, one.entry) for one in desired.bindings if random.random() < 0.2}
+        desired = DesiredState(
+            {**desired.bindings, **{one: Declaration(ORIGIN, expires=Expiry(random.choice(DAYS[:6]))) for one in more}}
+        )
+        live = ClusterState("c", live.bindings | {one for one in more if random.random() < 0.8})
+        request = Request(TODAY, Options(allow_deletes=random.random() < 0.7))
+        terms = Terms("c", default_allow=default_allow)
+        plan = propose(desired, live, terms, request)
+        with monkeypatch.context() as patched:
+            patched.setattr(Index, "with_changes", made_anew)
+            assert propose(desired, live, terms, request).access == plan.access
+        later += any(row.since for row in plan.access.access_changes)
+    assert later > 10
+
+
+def test_an_end_takes_no_work_for_what_does_not_end_then() -> None:
+    """Where nobody states the default, each name may become everybody's: no end looks at the names of the others."""
+    counts = []
+    for size in (20, 80):
+        declared = {}
+        for n in range(size):
+            (allow,) = bindings(f"TOPIC:{'LP'[n % 2]}:t{n}. User:s{n}@* ALLOW READ")
+            declared[allow] = Declaration(ORIGIN, expires=Expiry(TODAY + datetime.timedelta(days=n + 1)))
+        live, visited = ClusterState("c", frozenset(declared)), 0
+
+        def bindings_of(index: Index, kind: ResourceType, who: str, asked: Any = Index.bindings) -> Any:
+            nonlocal visited
+            visited += 1
+            return asked(index, kind, who)
+
+        def of_kind(index: Index, kind: ResourceType, asked: Any = Index._of_kind) -> Any:
+            nonlocal visited
+            for item in asked(index, kind):
+                visited += 1
+                yield item
+
+        with (
+            patch.object(Index, "bindings", bindings_of),
+            patch.object(Index, "_of_kind", of_kind),
+            patch.object(NameSet, "meets", autospec=True, side_effect=NameSet.meets) as met,
+        ):
+            plan = propose(DesiredState(declared), live, Terms("c", default_allow=None), Request(TODAY))
+        assert len({row.since for row in plan.access.access_changes}) == size
+        counts.append(visited + met.call_count)
+    assert counts[1] < 4.4 * counts[0]
 
 
 def test_each_end_is_judged_by_the_names_that_it_is_about() -> None:

@@ -28,7 +28,7 @@ from reconciler.plan.review.access_change import (
     exceptions,
     reached,
 )
-from reconciler.plan.review.callouts import KEPT, Callout, callouts
+from reconciler.plan.review.callouts import KEPT, Callout, RowsByPlace, callouts
 from reconciler.plan.review.effects import Effect, effects
 from reconciler.plan.step import Step
 
@@ -274,7 +274,7 @@ class ReviewedGains:
     __slots__ = ("_names", "_ordered", "_rows")
 
     def __init__(self, reviewed: AccessReview) -> None:
-        self._rows: dict[str | None, list[AccessChange]] = {}
+        self._rows = RowsByPlace[AccessChange](())
         #: The names on which no row of everybody else holds for a principal, and those principals.
         self._names: dict[ResourceType, dict[NameSet, set[str]]] = {}
         self._ordered: dict[ResourceType, list[NameSet]] = {}
@@ -297,7 +297,7 @@ class ReviewedGains:
         """These are reviewed from now on, for each later time."""
         for row in rows:
             if row.gained:
-                self._rows.setdefault(row.principal, []).append(replace(row, since=None))
+                self._rows.add(replace(row, since=None))
             if row.principal is not None:
                 self._exempt(row.principal, row.region.resource_type, row.region.names)
 
@@ -321,11 +321,7 @@ class ReviewedGains:
         """The rows that grant something, with no operation that is reviewed on all of their names."""
         for row in rows:
             kind, names = row.region.resource_type, row.region.names
-            near = [
-                item
-                for item in self._rows.get(row.principal, ())
-                if item.region.names.meets(names) and item.region.resource_type is kind
-            ]
+            near = [item for item in self._rows.meeting(row.principal, kind, names) if item.region.names.meets(names)]
             gained = tuple(right for right in row.gained if not _reviewed(replace(row, gained=(right,)), near))
             if gained:
                 yield replace(row, gained=gained)

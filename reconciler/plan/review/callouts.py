@@ -1,10 +1,11 @@
 """What a reviewer should not overlook, each with the reason why it stands out: grants, and moments without one."""
 
+from bisect import insort
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Annotated, Final, NamedTuple
+from typing import Annotated, Final, Generic, NamedTuple, TypeVar
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow
@@ -213,23 +214,34 @@ class Charge(NamedTuple):
     rows: tuple[DifferenceRow, ...] = ()
 
 
-class RowsByPlace:
+_Row = TypeVar("_Row", bound=DifferenceRow | AccessChange)
+
+
+class RowsByPlace(Generic[_Row]):
     """Rows of access by principal and names, asked for those that share a name with others."""
 
-    def __init__(self, rows: Iterable[DifferenceRow]) -> None:
+    def __init__(self, rows: Iterable[_Row]) -> None:
         """Keep them; in the order given where they are on the same names."""
-        self._by_key: dict[tuple[str | None, ResourceType], dict[NameSet, list[DifferenceRow]]] = {}
+        self._by_key: dict[tuple[str | None, ResourceType], dict[NameSet, list[_Row]]] = {}
+        self._ordered: dict[tuple[str | None, ResourceType], list[NameSet]] = {}
         for row in rows:
-            zones = self._by_key.setdefault((row.principal, row.region.resource_type), {})
-            zones.setdefault(row.region.names, []).append(row)
-        self._ordered = {place: sorted(zones) for place, zones in self._by_key.items()}
+            self.add(row)
+
+    def add(self, row: _Row) -> None:
+        """A row more."""
+        place, names = (row.principal, row.region.resource_type), row.region.names
+        zones = self._by_key.setdefault(place, {})
+        if names not in zones:
+            zones[names] = []
+            insort(self._ordered.setdefault(place, []), names)
+        zones[names].append(row)
 
     @property
     def principals(self) -> frozenset[str | None]:
         """Whom there is a row for; ``None`` is everybody else."""
         return frozenset(principal for principal, _ in self._by_key)
 
-    def meeting(self, principal: str | None, resource_type: ResourceType, key: NameSet) -> Iterator[DifferenceRow]:
+    def meeting(self, principal: str | None, resource_type: ResourceType, key: NameSet) -> Iterator[_Row]:
         """The principal's rows on sets of names that hold ``key``, or that it holds."""
         place = (principal, resource_type)
         zones = self._by_key.get(place)
@@ -376,13 +388,15 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
         yield Charge(words, tuple(rows))
 
 
-def _left(own: RowsByPlace, row: DifferenceRow, principal: str) -> list[Region]:
+def _left(own: RowsByPlace[DifferenceRow], row: DifferenceRow, principal: str) -> list[Region]:
     """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
     near = own.meeting(principal, row.region.resource_type, row.region.names)
     return less([row.region], [item.region for item in near if item.reading in (None, row.reading)])
 
 
-def _touches(selector: Selector, row: DifferenceRow, own: RowsByPlace, super_users: frozenset[str]) -> bool:
+def _touches(
+    selector: Selector, row: DifferenceRow, own: RowsByPlace[DifferenceRow], super_users: frozenset[str]
+) -> bool:
     """Whether a row speaks of a protected principal, where one is named, and of a protected name, where one is."""
     if selector.principals is None:
         return _names(selector, [row.region])
