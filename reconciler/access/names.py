@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final, NamedTuple
 from reconciler.access.hosts import Hosts
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import TEXT, Codec, constant
-from reconciler.codec.objects import Record, derived, field, single
+from reconciler.codec.objects import derived, field, single
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import ticked
@@ -261,7 +261,7 @@ class Region:
 
 
 #: A region in JSON, with its names in words.
-REGION: Final[Record[Region]] = record_of(
+REGION: Final = record_of(
     Region, derived("description", TEXT, "The names in words.", "topics starting with orders.", get=Region.describe)
 )
 

@@ -14,7 +14,7 @@ from typing import Final
 
 from reconciler.app.reasons import InvalidManifestsError, RequestError, WorkflowError
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration
+from reconciler.manifest.documents.ownership import OwnerDeclaration
 from reconciler.manifest.guardrail_set import guardrail_files, with_guardrails
 from reconciler.manifest.guardrails import GuardrailChange, gravest_first, guardrail_changes
 from reconciler.manifest.manifests import Manifests, declared_cluster, desired_state
@@ -25,7 +25,7 @@ from reconciler.manifest.read.problem import Code, ManifestError, Problem
 from reconciler.manifest.safeguards import guardrail_ownership, owned_topics, ownership
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.desired import DesiredState
-from reconciler.policy.owners import Owner, OwnerConsent
+from reconciler.policy.owners import Owner
 from reconciler.policy.ownership import Breach, Ownership, breach_order
 from reconciler.system.files import files_not_read, read_manifest_files
 
@@ -113,13 +113,13 @@ def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> t
     files = {path: path for path in manifests.sources}
     variables = setter.origin, {one.source.path for one in manifests.chosen_templates(setter.labels)}
     rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
-    own = rules((_owner(owner, files) for owner in owners), map(_consent, consents))
+    own = rules((_owner(owner, files) for owner in owners), consents)
     if manifests.guardrails is None:
         return (own,)
     # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
     marked = guardrail_files(manifests)
     judging = (_owner(one, files, marked) for one in theirs)
-    return own, rules(judging, map(_consent, given), guardrails=True)
+    return own, rules(judging, given, guardrails=True)
 
 
 def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
@@ -134,22 +134,6 @@ def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breac
 def _owner(given: OwnerDeclaration, *directories: Mapping[str, str]) -> Owner:
     files = frozenset(marked[path] for marked in directories for path in given.files_of(marked))
     return Owner(given.team, given.origin, files, given.principals, given.patterns, given.deny_any)
-
-
-def _consent(given: ConsentDeclaration) -> OwnerConsent:
-    operations = frozenset(given.operations)
-    return OwnerConsent(
-        given.team,
-        given.to,
-        operations,
-        given.patterns,
-        given.origin,
-        given.own_file,
-        given.reason,
-        frozenset(given.permissions),
-        given.principals,
-        given.expires,
-    )
 
 
 # Finds and reads the project file: the nearest ``reconciler.yaml`` up to the root of the repository.

@@ -49,7 +49,7 @@ class LogIdentity:
         return None if self.path is None else (self.host, self.path)
 
 
-LOG_IDENTITY: Final[Record[LogIdentity]] = record_of(LogIdentity)
+LOG_IDENTITY: Final = record_of(LogIdentity)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class AuditCheck:
         return not self.problems
 
 
-AUDIT_CHECK: Final[Record[AuditCheck]] = record_of(AuditCheck)
+AUDIT_CHECK: Final = record_of(AuditCheck)
 
 
 def line_digest(line: bytes) -> str:
@@ -395,10 +395,10 @@ class LockRecord:
     by: Annotated[AnyText, Says("Who locked, where a server saw it.", "anna@ops", omit=True)] = ""
 
 
-CANCELLATION: Final[Record[CancellationRecord]] = record_of(CancellationRecord)
-CLEANUP: Final[Record[CleanupRecord]] = record_of(CleanupRecord)
-BREAK_GLASS: Final[Record[BreakGlassRecord]] = record_of(BreakGlassRecord)
-LOCK: Final[Record[LockRecord]] = record_of(LockRecord)
+CANCELLATION: Final = record_of(CancellationRecord)
+CLEANUP: Final = record_of(CleanupRecord)
+BREAK_GLASS: Final = record_of(BreakGlassRecord)
+LOCK: Final = record_of(LockRecord)
 #: The records that no run of a plan writes, by their name.
 COMMAND_RECORDS: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     CancellationRecord: ("cancellation", CANCELLATION),
@@ -485,7 +485,7 @@ class AuditLine:
 
 
 _STEP_RECORD: Final = "step"
-_AUDITED_STEP: Final[Record[AuditedStep]] = record_of(AuditedStep)
+_AUDITED_STEP: Final = record_of(AuditedStep)
 _AUDITED: Final[Mapping[type, tuple[str, Record[Any]]]] = {
     AuditedStep: (_STEP_RECORD, _AUDITED_STEP),
     **{kind: FORMS[kind] for kind in (RunRecord, BridgesRecord, ThrottleRecord, EndRecord)},

@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from reconciler.manifest.documents.acls import AclsDeclaration
 from reconciler.manifest.documents.kind import Declared
-from reconciler.manifest.documents.ownership import ConsentDeclaration, OwnerDeclaration, OwnershipDeclaration
+from reconciler.manifest.documents.ownership import OwnerDeclaration, OwnershipDeclaration
 from reconciler.manifest.documents.tests import (
     AccessTest,
     AccessTestsDeclaration,
@@ -26,6 +26,7 @@ from reconciler.manifest.read.findings import Trouble, quoted
 from reconciler.manifest.read.problem import Code, ManifestError, Problem
 from reconciler.model.desired import Control, DesiredState, Expiry, Origin, Through
 from reconciler.model.topic_rule import TopicRule
+from reconciler.policy.owners import OwnerConsent
 
 T = TypeVar("T", bound=AccessTest | ClusterTest | TopicRule)
 
@@ -98,23 +99,21 @@ def coverage_notices(manifests: Manifests, cluster_name: str) -> tuple[Guardrail
     )
 
 
-def ownership(
-    manifests: Manifests, cluster_name: str
-) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
+def ownership(manifests: Manifests, cluster_name: str) -> tuple[tuple[OwnerDeclaration, ...], tuple[OwnerConsent, ...]]:
     """The owners, and the consents whenever they end, for a declared cluster; raises :class:`ManifestError`."""
     return _ownership(_documents(manifests, cluster_name, "Ownership"))
 
 
 def guardrail_ownership(
     manifests: Manifests, cluster_name: str
-) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
+) -> tuple[tuple[OwnerDeclaration, ...], tuple[OwnerConsent, ...]]:
     """The same of the guardrails: rules of their own, to which an owner or a consent of the manifests adds nothing."""
     return _ownership(guardrail_documents(manifests, cluster_name))
 
 
 def _ownership(
     documents: Iterable[Declared],
-) -> tuple[tuple[OwnerDeclaration, ...], tuple[ConsentDeclaration, ...]]:
+) -> tuple[tuple[OwnerDeclaration, ...], tuple[OwnerConsent, ...]]:
     found = [item for item in documents if isinstance(item, OwnershipDeclaration)]
     owners = (owner for item in found for owner in item.owners)
     consents = (consent for item in found for consent in item.consents)
@@ -178,7 +177,7 @@ def _documents(manifests: Manifests, cluster_name: str, kind: str) -> list[Decla
     return documents
 
 
-def _place(item: OwnerDeclaration | ConsentDeclaration | AccessTest | ClusterTest | TopicRule) -> Origin:
+def _place(item: OwnerDeclaration | OwnerConsent | AccessTest | ClusterTest | TopicRule) -> Origin:
     return item.origin
 
 

@@ -11,7 +11,7 @@ from typing import Annotated, Final
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import text
 from reconciler.codec.document import compact
-from reconciler.codec.objects import Record, derived
+from reconciler.codec.objects import derived
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.addresses import RANGES_SINCE
@@ -123,7 +123,7 @@ class Certificate:
 _VERSION: Final = derived(
     "formatVersion", text(r"^1\.[0-9]+$"), "Of the certificate.", FORMAT_VERSION, get=lambda _: FORMAT_VERSION
 )
-CERTIFICATE: Final[Record[Certificate]] = record_of(Certificate, first=(_VERSION,))
+CERTIFICATE: Final = record_of(Certificate, first=(_VERSION,))
 
 
 def certificate(plan: Plan, live: ClusterState, digest: str) -> Certificate:

@@ -10,7 +10,6 @@ from typing import Annotated, Final, NamedTuple
 
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import text
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.manifest.guardrail_meaning import Meaning
 from reconciler.manifest.guardrails import GuardrailChange
@@ -220,7 +219,7 @@ class GuardrailReview:
         return tries or any(change.meaning is not Meaning.TIGHTER for change in self.changes)
 
 
-GUARDRAILS: Final[Record[GuardrailReview]] = record_of(GuardrailReview)
+GUARDRAILS: Final = record_of(GuardrailReview)
 NO_GUARDRAILS: Final = GuardrailReview()
 
 

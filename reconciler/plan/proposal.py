@@ -8,7 +8,6 @@ from typing import Annotated, Final
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import TEXTS, Codec, converted, word
 from reconciler.codec.kinds import PRUNABLE
-from reconciler.codec.objects import Record
 from reconciler.codec.values import SCOPE
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, AclBinding
@@ -199,7 +198,7 @@ class Terms:
 
 
 #: The terms in JSON, but for the name of the cluster and the facts.
-TERMS: Final[Record[Terms]] = record_of(Terms)
+TERMS: Final = record_of(Terms)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,6 @@ from enum import Enum, StrEnum
 from typing import Annotated, Final
 
 from reconciler.codec.annotated import record_of
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import shell_quoted
 from reconciler.model.says import REQUIRED, AnyText, Says
@@ -92,7 +91,7 @@ class Refusal:
     ]
 
 
-REFUSAL: Final[Record[Refusal]] = record_of(Refusal)
+REFUSAL: Final = record_of(Refusal)
 
 
 def refusal(guard: Guard, name: str, message: str) -> Refusal:

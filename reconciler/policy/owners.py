@@ -41,8 +41,9 @@ class Owner:
 class OwnerConsent:
     """``team`` permits files of ``to`` to declare these operations on these patterns.
 
-    With ``own_file`` the consent counts only if it is in a file of ``team``. ``principals`` is ``None`` for those that
-    ``to`` owns: else ``to`` could pass on what it was given, to everybody.
+    With ``own_file``, as in ``spec.consents``, it counts only if it is in a file of ``team``. ``principals`` is
+    ``None`` for those that ``to`` owns: else ``to`` could pass on what it was given, to everybody. ``team_origin`` is
+    where the team is named.
     """
 
     team: str
@@ -55,6 +56,7 @@ class OwnerConsent:
     permissions: frozenset[AclPermissionType] = frozenset({AclPermissionType.ALLOW})
     principals: NameSelector | None = None
     expires: Expiry | None = None
+    team_origin: Origin | None = None
 
     def names(self, pattern: ResourcePattern, operation: AclOperation) -> bool:
         """Whether the consent includes the whole pattern and the operation; ``ALL`` includes every operation."""

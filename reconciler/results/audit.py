@@ -27,7 +27,6 @@ from reconciler.apply.records import About, BridgesRecord, EndRecord, RunRecord,
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import SchemaError
 from reconciler.codec.document import load
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, ResourceType
 from reconciler.model.desired import read_moment
@@ -119,7 +118,7 @@ class AuditEntry:
     line: Annotated[str, Says("The file and line that say so.", "audit.jsonl:14")]
 
 
-AUDIT_ENTRY: Final[Record[AuditEntry]] = record_of(AuditEntry)
+AUDIT_ENTRY: Final = record_of(AuditEntry)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from reconciler.model.desired import Origin
 from reconciler.model.says import AnyInteger, AnyText, Flat, Says
 from reconciler.plan.guards import GUARDRAILS, NO_GUARDRAILS, GuardrailReview
 from reconciler.results import KIND, OutputKind
-from reconciler.results.findings import Level
+from reconciler.results.findings import Level, ToldByBroker
 
 T = TypeVar("T")
 
@@ -205,15 +205,6 @@ class ClaimEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class BrokerAnswerEntry:
-    """What one broker says of a config, or the cluster (``None``) of a feature; ``doubt``: why it is not known."""
-
-    broker: Annotated[AnyInteger | None, Says("The broker's id; null: the cluster.", 1)]
-    found: Annotated[AnyText, Says("What it has, and where that comes from.", "true (from its file)")] = ""
-    doubt: Annotated[AnyText, Says("Why that is not known, or no answer.", "it hides the value")] = ""
-
-
-@dataclass(frozen=True, slots=True)
 class ClusterTestEntry:
     """One claim of a ClusterTest and its result; ``note`` is what somebody else states of the same fact."""
 
@@ -225,8 +216,8 @@ class ClusterTestEntry:
     standing: _Standing
     stops: _Stops
     words: Annotated[AnyText, Says("The claim in words.", "auto.create.topics.enable is false on every broker")]
-    breaking: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that are not as claimed.")] = ()
-    unknown: Annotated[tuple[BrokerAnswerEntry, ...], Says("The answers that tell nothing.")] = ()
+    breaking: Annotated[tuple[ToldByBroker, ...], Says("The answers that are not as claimed.")] = ()
+    unknown: Annotated[tuple[ToldByBroker, ...], Says("The answers that tell nothing.")] = ()
     note: Annotated[AnyText, Says("What somebody else states of it; it decides nothing.", "", omit=True)] = ""
     exception: _ExceptionEntry = None
 
@@ -405,11 +396,11 @@ class FailedOutput:
     message: Annotated[AnyText, Says("Its error, or how far it came; empty: not known.", "0 done of 12 steps")] = ""
 
 
-LINT: Final[Record[LintOutput]] = record_of(LintOutput)
-TEST: Final[Record[TestOutput]] = record_of(TestOutput)
-CHECKS: Final[Record[ChecksEntry]] = record_of(ChecksEntry)
-VALIDATE: Final[Record[ValidateOutput]] = record_of(ValidateOutput)
-FAILED: Final[Record[FailedOutput]] = record_of(FailedOutput)
+LINT: Final = record_of(LintOutput)
+TEST: Final = record_of(TestOutput)
+CHECKS: Final = record_of(ChecksEntry)
+VALIDATE: Final = record_of(ValidateOutput)
+FAILED: Final = record_of(FailedOutput)
 
 
 def printed(kind: OutputKind, cls: type[T]) -> Record[T]:
@@ -429,7 +420,7 @@ def broken_lines(found: ClusterTestEntry) -> Iterator[str]:
         yield found.note
 
 
-def _together(answers: Iterable[BrokerAnswerEntry]) -> Iterator[str]:
+def _together(answers: Iterable[ToldByBroker]) -> Iterator[str]:
     """``brokers 1, 3: true (from its file)``; in the order of the first broker that says so."""
     who: dict[str, list[str]] = {}
     for answer in answers:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Final, TypeVar
+from typing import Annotated, Final, TypeVar
 
 from reconciler.access.assertion import AssertionResult
 from reconciler.access.lint import GROUPS
@@ -20,6 +20,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.tests import AccessTest, ClusterTest
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Origin
+from reconciler.model.says import AnyInteger, AnyText, Says
 from reconciler.plan.review.access_change import DeclaredEnd
 from reconciler.results.words import binding_words
 
@@ -70,14 +71,11 @@ def standing_of(test: AccessTest | ClusterTest, *, passed: bool, decided: bool, 
 
 @dataclass(frozen=True, slots=True)
 class ToldByBroker:
-    """What one broker says of a config, or with ``broker`` ``None`` the cluster of a feature.
+    """What one broker says of a config, or the cluster (``None``) of a feature; ``doubt``: why it is not known."""
 
-    ``found`` is the value, and where it comes from; empty where it is not known. ``doubt`` says why it is not.
-    """
-
-    broker: int | None
-    found: str
-    doubt: str = ""
+    broker: Annotated[AnyInteger | None, Says("The broker's id; null: the cluster.", 1)]
+    found: Annotated[AnyText, Says("What it has, and where that comes from.", "true (from its file)")] = ""
+    doubt: Annotated[AnyText, Says("Why that is not known, or no answer.", "it hides the value")] = ""
 
 
 @dataclass(frozen=True, slots=True)

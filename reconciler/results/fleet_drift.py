@@ -11,7 +11,7 @@ from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import TEXTS, SchemaError, array, constant, document_text, mapping, same
 from reconciler.codec.document import compact, known_minor, load
 from reconciler.codec.kinds import DECLARED, listings
-from reconciler.codec.objects import Record, derived
+from reconciler.codec.objects import derived
 from reconciler.codec.values import KAFKA_VERSION, opaque_codec
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, OpaqueBinding
@@ -123,8 +123,8 @@ class Failure:
     attempts: Annotated[int, Says("How often it was tried.", 3, default=REQUIRED)] = 1
 
 
-READING: Final[Record[Reading]] = record_of(Reading, named=same)
-FAILURE: Final[Record[Failure]] = record_of(Failure, named=same)
+READING: Final = record_of(Reading, named=same)
+FAILURE: Final = record_of(Failure, named=same)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class FleetRun:
 
 
 _COMPLETE: Final = derived("complete", constant(True), "The record was written to its end.", get=lambda _: True)
-RUN: Final[Record[FleetRun]] = record_of(FleetRun, _COMPLETE, named=same)
+RUN: Final = record_of(FleetRun, _COMPLETE, named=same)
 
 
 def run_text(run: FleetRun) -> str:
@@ -321,8 +321,8 @@ def merge(
     return tuple(sorted((*known, *unknown), key=lambda item: item.cluster))
 
 
-_PART: Final[Record[PartialDrift]] = record_of(PartialDrift, named=same)
-_DRIFT: Final[Record[FleetDrift]] = record_of(FleetDrift)
+_PART: Final = record_of(PartialDrift, named=same)
+_DRIFT: Final = record_of(FleetDrift)
 _FILES: Final = mapping(TEXTS)
 
 

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import Annotated, Final
 
 from reconciler.codec.annotated import record_of
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name, binding_name, ticked
@@ -103,8 +102,8 @@ class FleetTightenOutput:
     ] = ()
 
 
-TIGHTEN: Final[Record[TightenOutput]] = record_of(TightenOutput)
-FLEET_TIGHTEN: Final[Record[FleetTightenOutput]] = record_of(FleetTightenOutput)
+TIGHTEN: Final = record_of(TightenOutput)
+FLEET_TIGHTEN: Final = record_of(FleetTightenOutput)
 
 
 def fleet_tighten_findings(found: FleetTightenOutput) -> Iterator[Finding]:

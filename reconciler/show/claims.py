@@ -31,7 +31,6 @@ from reconciler.results.documents import (
     CHECKS,
     TEST,
     BreachEntry,
-    BrokerAnswerEntry,
     ChecksEntry,
     ClaimEntry,
     ClusterTestEntry,
@@ -44,7 +43,7 @@ from reconciler.results.documents import (
     WitnessEntry,
     broken_lines,
 )
-from reconciler.results.findings import ClaimResult, ClaimStatus, ClusterTestResult, Level, ToldByBroker, any_stops
+from reconciler.results.findings import ClaimResult, ClaimStatus, ClusterTestResult, Level, any_stops
 from reconciler.results.words import host_words, names_words, resource_words
 from reconciler.show.document import FEW, lines_shown
 from reconciler.show.findings import breaking_lines
@@ -110,17 +109,13 @@ def cluster_test_entry(result: ClusterTestResult) -> ClusterTestEntry:
         standing=result.standing.value,
         stops=result.stops,
         words=cluster_claim_words(test),
-        breaking=tuple(map(_answer, result.breaking)),
-        unknown=tuple(map(_answer, result.unknown)),
+        breaking=result.breaking,
+        unknown=result.unknown,
         note=result.note,
         exception=None
         if exception is None
         else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
     )
-
-
-def _answer(answer: ToldByBroker) -> BrokerAnswerEntry:
-    return BrokerAnswerEntry(answer.broker, answer.found, answer.doubt)
 
 
 _STYLE: Final = {

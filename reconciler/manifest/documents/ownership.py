@@ -11,9 +11,10 @@ from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.parts.selectors import principal_names
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, paired, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, one_of
-from reconciler.model.acl import AclOperation, AclPermissionType, ResourcePattern, ResourceType
-from reconciler.model.desired import Expiry, Origin
+from reconciler.model.acl import AclPermissionType, ResourcePattern, ResourceType
+from reconciler.model.desired import Origin
 from reconciler.model.scope import NameSelector, path_glob
+from reconciler.policy.owners import OwnerConsent
 
 if TYPE_CHECKING:
     from reconciler.manifest.models.ownership import ConsentItem, OwnerItem, OwnershipDocument
@@ -26,27 +27,6 @@ _EMPTY = Trouble(Code.OWNERSHIP_FORM, "the document declares nothing", "add team
 _NO_DIRECTORY = Trouble(Code.OWNERSHIP_FORM, "no directory below teams/ can be called as this team", "add its files")
 #: What a team's prefix is the beginning of.
 _OF_A_TEAM: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)
-
-
-@dataclass(frozen=True, slots=True)
-class ConsentDeclaration:
-    """The word of ``team`` that files of ``to`` may declare these operations on these patterns.
-
-    ``own_file`` if it is in ``spec.consents``: then it counts only if the file is one of the team's. ``principals`` is
-    ``None`` for those that ``to`` owns.
-    """
-
-    team: str
-    to: str
-    operations: tuple[AclOperation, ...]
-    patterns: tuple[ResourcePattern, ...]
-    origin: Origin
-    team_origin: Origin
-    own_file: bool
-    expires: Expiry | None = None
-    reason: str | None = None
-    permissions: tuple[AclPermissionType, ...] = (AclPermissionType.ALLOW,)
-    principals: NameSelector | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +52,7 @@ class OwnershipDeclaration:
 
     heading: Heading
     owners: tuple[OwnerDeclaration, ...]
-    consents: tuple[ConsentDeclaration, ...]
+    consents: tuple[OwnerConsent, ...]
 
 
 def declare_ownership(document: Document, table: PatternTable) -> OwnershipDeclaration | None:
@@ -82,7 +62,7 @@ def declare_ownership(document: Document, table: PatternTable) -> OwnershipDecla
     if model is not None and not (model.spec.owners or model.spec.consents or model.spec.teams):
         findings.add(_EMPTY, document.root.keys["spec"])
     owners: list[OwnerDeclaration] = []
-    consents: list[ConsentDeclaration] = []
+    consents: list[OwnerConsent] = []
     teams = spec.get("teams")
     if isinstance(teams, MappingNode):
         for key, value in teams.values.items():
@@ -106,7 +86,7 @@ def check_teams(
     # With a team whose name comes from a variable, any name may be one.
     any_name = any("${" in team for team in teams)
     for consent in (consent for document in documents for consent in document.consents):
-        for team, place in ((consent.team, consent.team_origin), (consent.to, consent.origin)):
+        for team, place in ((consent.team, consent.team_origin or consent.origin), (consent.to, consent.origin)):
             if team not in teams and not any_name and "${" not in team:
                 advice = did_you_mean(team, teams, one_of(teams) if teams else "declare it under owners")
                 trouble = Trouble(Code.OWNERSHIP_FORM, f"there is no team {quoted(team)}", advice)
@@ -165,7 +145,7 @@ def _consent(
     findings: Findings,
     *,
     own_file: bool,
-) -> Iterator[ConsentDeclaration]:
+) -> Iterator[OwnerConsent]:
     patterns = _patterns(node, table, findings)
     kinds = [pattern.resource_type for pattern in patterns]
     operations = named_operations(node.get("operations"), kinds, findings)
@@ -175,18 +155,18 @@ def _consent(
     if item is not None:
         to = node.get("to") or node
         origin, team_origin = findings.origin(to), findings.origin(node.get("team") or to)
-        yield ConsentDeclaration(
+        yield OwnerConsent(
             team,
             item.to,
-            operations,
+            frozenset(operations),
             patterns,
             origin,
-            team_origin,
             own_file,
-            item.expires,
             item.reason,
-            tuple(AclPermissionType[name] for name in item.permissions),
+            frozenset(AclPermissionType[name] for name in item.permissions),
             principals,
+            item.expires,
+            team_origin,
         )
 
 

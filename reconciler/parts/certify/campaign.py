@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Annotated, Any, Final, NamedTuple
 
 from reconciler.codec.annotated import record_of
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.manifest.read.documents import read_documents
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Source
@@ -103,7 +102,7 @@ class Campaign:
         return replace(self, rights=tuple(right for right in self.rights if right.owner == owner))
 
 
-CAMPAIGN: Final[Record[Campaign]] = record_of(Campaign)
+CAMPAIGN: Final = record_of(Campaign)
 
 
 def digest_of(data: bytes) -> str:

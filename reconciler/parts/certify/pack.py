@@ -20,7 +20,6 @@ from reconciler.app.states import AccessState, live_access, with_effect
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import SchemaError, document_text
 from reconciler.codec.document import compact, load
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.characters import counted, safe
@@ -81,7 +80,7 @@ class Closing:
     audit_head: Annotated[str, Says("The digest of the last line of the audit log; empty: none was given.", "")]
 
 
-CLOSING: Final[Record[Closing]] = record_of(Closing)
+CLOSING: Final = record_of(Closing)
 
 
 class ClosedCampaign(NamedTuple):

@@ -12,7 +12,6 @@ from reconciler.access.difference import compare_access
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import Codec, SchemaError, array, converted
 from reconciler.codec.document import canonical, known_minor, load
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, AclBinding, AclPermissionType, PatternType, ResourcePattern
 from reconciler.model.says import REQUIRED, Says
@@ -201,7 +200,7 @@ def _only_allows(found: Narrowing) -> Narrowing:
     return found
 
 
-_READ: Final[Record[Narrowing]] = record_of(Narrowing)
+_READ: Final = record_of(Narrowing)
 _NARROWING: Final[Codec[Narrowing]] = converted(_READ, _only_allows, _READ.write)
 
 
@@ -215,7 +214,7 @@ class Stage(NamedTuple):
     format_version: Annotated[str, Says("The version of this file's format.", VERSION, default=REQUIRED)] = VERSION
 
 
-STAGE: Final[Record[Stage]] = record_of(Stage)
+STAGE: Final = record_of(Stage)
 
 
 def stage_text(stage: Stage) -> str:

@@ -15,7 +15,6 @@ from typing import Annotated, Any, Final
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import SchemaError, same
 from reconciler.codec.document import canonical, compact, known_minor, load
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.says import REQUIRED, AnyText, Says
 from reconciler.parts.fleet.membership import NO_LIMITS, FleetLimits
@@ -97,8 +96,8 @@ class FleetPlan:
         return sum(member.deletes for member in self.members)
 
 
-_LIMITS: Final[Record[FleetLimits]] = record_of(FleetLimits, named=same)
-_PLAN: Final[Record[FleetPlan]] = record_of(FleetPlan, named=same)
+_LIMITS: Final = record_of(FleetLimits, named=same)
+_PLAN: Final = record_of(FleetPlan, named=same)
 
 
 def fleet_plan_id(plan: FleetPlan) -> str:
@@ -193,7 +192,7 @@ class ApplyRecord:
         return not self.reason
 
 
-_RECORD: Final[Record[ApplyRecord]] = record_of(ApplyRecord, named=same)
+_RECORD: Final = record_of(ApplyRecord, named=same)
 
 
 @dataclass(frozen=True, slots=True)

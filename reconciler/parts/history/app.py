@@ -11,7 +11,6 @@ from reconciler.app.audit import read_logs
 from reconciler.app.options import now
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.codec.annotated import record_of
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, ResourceType
 from reconciler.model.desired import instant_of, moment_text, read_moment
@@ -254,7 +253,7 @@ class HeldFact:
     ] = False
 
 
-HELD: Final[Record[HeldFact]] = record_of(HeldFact)
+HELD: Final = record_of(HeldFact)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,6 @@ from typing import Annotated, Final
 
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import text
-from reconciler.codec.objects import Record
 from reconciler.dataclass import dataclass
 from reconciler.model.desired import Origin
 from reconciler.model.flavor import Flavor
@@ -85,7 +84,7 @@ class TopicReview:
     ] = None
 
 
-TOPIC_REVIEW: Final[Record[TopicReview]] = record_of(TopicReview)
+TOPIC_REVIEW: Final = record_of(TopicReview)
 
 
 def review_topics(steps: Iterable[Step], broker_defaults: Mapping[str, str]) -> TopicReview:
