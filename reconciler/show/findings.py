@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from json import dumps
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from reconciler.access.assertion import Via
 from reconciler.codec.annotated import record_of
@@ -113,8 +113,6 @@ def excepted_words(exception: ExceptionEntry | None) -> str:
     return f"accepted until {exception.expires}: {ticked(exception.reason)}{ticket}"
 
 
-#: What a claim that did not hold is called as a rule: by what came of it, never by its name.
-_CLAIM_RULES: Final = {"failed": "access-test", "undecided": "access-test-undecided", "excepted": "access-test"}
 _BECAUSE: Final = {
     Via.DEFAULT_ALLOW.value: "because no binding covers it, and allow.everyone.if.no.acl.found is or may be on",
     Via.SUPER_USER.value: "because it is a super user, whom no ACL limits",
@@ -125,10 +123,9 @@ _BECAUSE: Final = {
 
 def agreed_findings(agreed: ChecksEntry, cluster: str) -> Iterator[Finding]:
     """What does not hold."""
-    for claim in agreed.claims:
+    for claim in _claims(agreed):
         if claim.standing != "passed":
             yield _claim_finding(claim, cluster)
-    yield from (_cluster_finding(test, cluster) for test in agreed.cluster_tests if test.standing != "passed")
     yield from guardrail_findings(agreed.guardrails, cluster)
     for breach in agreed.breaches or ():
         yield _ownership_finding(breach, cluster)
@@ -157,10 +154,8 @@ def agreed_checks(agreed: ChecksEntry, cluster: str, basis: str) -> Iterator[Che
 
 
 def _checks(agreed: ChecksEntry, cluster: str) -> Iterator[Check]:
-    for claim in agreed.claims:
+    for claim in _claims(agreed):
         yield _claim_check(claim, cluster)
-    for test in agreed.cluster_tests:
-        yield _cluster_check(test, cluster)
     if agreed.breaches is not None:
         yield from _ownership_checks(agreed.breaches, cluster)
     for consent in agreed.consents:
@@ -170,56 +165,53 @@ def _checks(agreed: ChecksEntry, cluster: str) -> Iterator[Check]:
         yield from _policy_checks(agreed.policies, cluster)
 
 
-def _claim_finding(claim: ClaimEntry, cluster: str) -> Finding:
+def _claims(agreed: ChecksEntry) -> Iterator[ClaimEntry | ClusterTestEntry]:
+    yield from agreed.claims
+    yield from agreed.cluster_tests
+
+
+class _Against(NamedTuple):
+    """What speaks against a claim, about access or about brokers: ``rule`` names it, never the claim's own name."""
+
+    group: str
+    rule: str
+    about: str
+    broken: tuple[str, ...]
+    mending: tuple[str, ...] = ()
+
+
+def _against(claim: ClaimEntry | ClusterTestEntry) -> _Against:
+    if isinstance(claim, ClaimEntry):
+        return _Against("AccessTests", "access-test", claim.claim, tuple(_broken(claim)), tuple(_mending(claim)))
+    return _Against("ClusterTests", "cluster-test", claim.key, tuple(broken_lines(claim)))
+
+
+def _claim_finding(claim: ClaimEntry | ClusterTestEntry, cluster: str) -> Finding:
     """What a claim that did not pass comes to."""
-    rule = _CLAIM_RULES.get(claim.standing, "access-test")
-    details = tuple(_broken(claim))
-    message = f"claimed: {claim.words}"
-    if claim.standing == "undecided":
-        message = f"undecided, {message}"
-    level = Level.ERROR if claim.stops else Level.WARNING
-    advice = "\n".join(_mending(claim))
+    against, undecided = _against(claim), claim.standing == "undecided"
+    rule = f"{against.rule}{'-undecided' if undecided else ''}"
     return Finding(
         rule,
         rule,
-        level,
-        message,
-        advice,
+        Level.ERROR if claim.stops else Level.WARNING,
+        f"{'undecided, ' if undecided else ''}claimed: {claim.words}",
+        "\n".join(against.mending),
         cluster,
         claim.test,
         claim.place,
-        details,
+        against.broken,
         excepted_words(claim.exception if claim.standing == "excepted" else None),
         checked=True,
     )
 
 
-def _claim_check(claim: ClaimEntry, cluster: str) -> Check:
+def _claim_check(claim: ClaimEntry | ClusterTestEntry, cluster: str) -> Check:
     """A claim and what came of it."""
-    standing = _standing(claim)
-    lines = () if standing is CheckStatus.PASSED else (*_broken(claim), *_mending(claim))
-    message = claim.words
-    if standing is CheckStatus.EXCEPTED:
-        message = f"{excepted_words(claim.exception)}: {claim.words}"
-    return Check("AccessTests", f"{claim.test}: {claim.claim}", cluster, standing, message, lines, claim.place)
-
-
-def _cluster_finding(one: ClusterTestEntry, cluster: str) -> Finding:
-    """What a claim about brokers or features that did not pass comes to."""
-    rule = "cluster-test-undecided" if one.standing == "undecided" else "cluster-test"
-    message = f"{'undecided, ' if one.standing == 'undecided' else ''}claimed: {one.words}"
-    level = Level.ERROR if one.stops else Level.WARNING
-    excepted = excepted_words(one.exception if one.standing == "excepted" else None)
-    details = tuple(broken_lines(one))
-    return Finding(rule, rule, level, message, "", cluster, one.test, one.place, details, excepted, checked=True)
-
-
-def _cluster_check(one: ClusterTestEntry, cluster: str) -> Check:
-    """A claim about brokers or features and what came of it."""
-    standing = _standing(one)
-    lines = () if standing is CheckStatus.PASSED else tuple(broken_lines(one))
-    excepted = f"{excepted_words(one.exception)}: " if standing is CheckStatus.EXCEPTED else ""
-    return Check("ClusterTests", f"{one.test}: {one.key}", cluster, standing, excepted + one.words, lines, one.place)
+    against, standing = _against(claim), _standing(claim)
+    lines = () if standing is CheckStatus.PASSED else (*against.broken, *against.mending)
+    excepted = f"{excepted_words(claim.exception)}: " if standing is CheckStatus.EXCEPTED else ""
+    name, message = f"{claim.test}: {against.about}", f"{excepted}{claim.words}"
+    return Check(against.group, name, cluster, standing, message, lines, claim.place)
 
 
 def _ownership_finding(breach: BreachEntry, cluster: str) -> Finding:

@@ -11,7 +11,7 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import CLIENT_ID, DEFAULT_NAME, IP, USER, QuotaEntity
 from reconciler.parts.convert.conversion import Conversion, Resource, add_foreign
 from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
-from reconciler.parts.convert.terraform_files import SECRETS, written_resources
+from reconciler.parts.convert.terraform_files import SECRETS, ResourceInstance, written_resources
 
 
 class _AclForm(NamedTuple):
@@ -68,16 +68,6 @@ _NO_STATE: Final = "this is not a Terraform state: a version 4 state file or `te
 _LATER: Final = "terraform knows {} only after its apply: convert the state then"
 
 
-class _Instance(NamedTuple):
-    """One resource instance, its attributes, and the provider configuration that made it."""
-
-    kind: str
-    address: str
-    attributes: Tree
-    provider: str
-    planned: bool = False
-
-
 def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
     """All ACLs and topics of the states, of one provider configuration: that is one cluster."""
     if any(name.lower().endswith((".tfstate", ".json")) for name in files.names) or not _is_written(files):
@@ -85,10 +75,7 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
         instances = [found for name in names for found in _instances(files.one(name), conversion)]
     else:
         written = written_resources(files, conversion, _decides)
-        instances = [
-            _Instance(item.kind, item.address, item.attributes, _cluster(item.attributes, item.provider))
-            for item in written
-        ]
+        instances = [item._replace(provider=_cluster(item.attributes, item.provider)) for item in written]
     mine = [item for item in instances if _is_ours(item)]
     providers = sorted({item.provider for item in mine})
     # ACLs of two clusters in one set of manifests would be granted on both.
@@ -111,7 +98,7 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
             _topic(item, _TOPICS[item.kind], conversion)
 
 
-def _is_ours(item: _Instance) -> bool:
+def _is_ours(item: ResourceInstance) -> bool:
     return _is_read(item.kind)
 
 
@@ -128,7 +115,7 @@ def _is_written(files: SourceFiles) -> bool:
     return any(name.lower().endswith(".tf") for name in files.names)
 
 
-def _instances(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
+def _instances(state: Tree, conversion: Conversion) -> Iterator[ResourceInstance]:
     # Terraform's own records. What counts are attributes, which are judged one by one.
     state.ignore()
     if state.text("version") == "4":
@@ -141,7 +128,7 @@ def _instances(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
         raise SourceError(f"{state.where} {_NO_STATE}")
 
 
-def _of_file(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
+def _of_file(state: Tree, conversion: Conversion) -> Iterator[ResourceInstance]:
     for resource in state.items("resources"):
         kind, name = resource.text("type") or "", resource.text("name") or ""
         module = resource.text("module")
@@ -156,10 +143,10 @@ def _of_file(state: Tree, conversion: Conversion) -> Iterator[_Instance]:
                 conversion.skip(instance.where, place, _DEPOSED)
             else:
                 attributes = instance.get("attributes")
-                yield _Instance(kind, place, attributes, _cluster(attributes, resource.text("provider")))
+                yield ResourceInstance(kind, place, attributes, _cluster(attributes, resource.text("provider")))
 
 
-def _of_module(module: Tree, conversion: Conversion, *, planned: bool = False) -> Iterator[_Instance]:
+def _of_module(module: Tree, conversion: Conversion, *, planned: bool = False) -> Iterator[ResourceInstance]:
     for resource in module.items("resources"):
         kind, values = resource.text("type") or "", resource.get("values")
         address = resource.text("address") or kind
@@ -169,7 +156,7 @@ def _of_module(module: Tree, conversion: Conversion, *, planned: bool = False) -
             conversion.skip(resource.where, address, _DEPOSED)
         else:
             # This form of the state does not contain the provider configuration of a resource.
-            yield _Instance(kind, address, values, _cluster(values, None), planned)
+            yield ResourceInstance(kind, address, values, _cluster(values, None), planned)
     for child in module.items("child_modules"):
         yield from _of_module(child, conversion, planned=planned)
 
@@ -184,13 +171,13 @@ def _cluster(attributes: Tree, provider: str | None) -> str:
     return next(filter(None, own), None) or provider or "the only provider"
 
 
-def _place(item: _Instance) -> str:
+def _place(item: ResourceInstance) -> str:
     file, _, line = item.attributes.where.partition(":")
     # A state has no lines that a person would look for, a file without a state has.
     return f"{file}:{line} {item.address}" if line.isdigit() else f"{file}:{item.address}"
 
 
-def _acl(item: _Instance, form: _AclForm, conversion: Conversion) -> None:
+def _acl(item: ResourceInstance, form: _AclForm, conversion: Conversion) -> None:
     of = item.attributes
     if _unknown(item, (form.principal, form.permission, form.operation, "resource_type", "resource_name"), conversion):
         return
@@ -209,7 +196,7 @@ def _acl(item: _Instance, form: _AclForm, conversion: Conversion) -> None:
     _name_leftovers(of, conversion)
 
 
-def _topic(item: _Instance, form: _TopicForm, conversion: Conversion) -> None:
+def _topic(item: ResourceInstance, form: _TopicForm, conversion: Conversion) -> None:
     of = item.attributes
     name, partitions, replicas = of.text(form.name), of.text(form.partitions), of.text(form.replicas)
     if _unknown(item, (form.name, form.partitions), conversion):
@@ -221,7 +208,7 @@ def _topic(item: _Instance, form: _TopicForm, conversion: Conversion) -> None:
         _name_leftovers(of, conversion)
 
 
-def _quota(item: _Instance, conversion: Conversion) -> None:
+def _quota(item: ResourceInstance, conversion: Conversion) -> None:
     of = item.attributes
     if _unknown(item, ("entity_type",), conversion):
         return
@@ -235,7 +222,7 @@ def _quota(item: _Instance, conversion: Conversion) -> None:
     _name_leftovers(of, conversion)
 
 
-def _user(item: _Instance, conversion: Conversion) -> None:
+def _user(item: ResourceInstance, conversion: Conversion) -> None:
     of = item.attributes
     of.ignore(*SECRETS)
     if _unknown(item, ("username", "scram_mechanism"), conversion):
@@ -248,7 +235,7 @@ def _user(item: _Instance, conversion: Conversion) -> None:
         _name_leftovers(of, conversion)
 
 
-def _unknown(item: _Instance, needed: Sequence[str], conversion: Conversion) -> bool:
+def _unknown(item: ResourceInstance, needed: Sequence[str], conversion: Conversion) -> bool:
     """Whether a plan lacks one of these attributes, because only its apply will tell; adds a remark if so."""
     unknown = [name for name in needed if item.planned and name not in item.attributes.names()]
     if unknown:

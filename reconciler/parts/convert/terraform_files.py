@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field
 from posixpath import normpath
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.parts.convert.conversion import Conversion
@@ -126,14 +126,14 @@ _MANY: Final = frozenset(("count", "for_each"))
 _DEEPEST: Final = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
-    """A resource as written, with its attributes evaluated, and the alias of its provider."""
+class ResourceInstance(NamedTuple):
+    """One instance of a resource, its attributes, and its provider: the alias, then which configuration made it."""
 
     kind: str
     address: str
     attributes: Tree
     provider: str
+    planned: bool = False
 
 
 @dataclass(slots=True)
@@ -263,7 +263,7 @@ class _Module(EvaluationScope):
         else:
             yield None, self
 
-    def resources(self, conversion: Conversion) -> Iterator[Written]:
+    def resources(self, conversion: Conversion) -> Iterator[ResourceInstance]:
         """Every resource here and in the modules that it uses; a remark on each that cannot be told."""
         for block in self.directory.blocks.get("module", ()):
             subject = f"{self.address}module.{block.labels[0]}"
@@ -299,7 +299,7 @@ class _Module(EvaluationScope):
     def _provider(self, name: str) -> str:
         return self.providers.get(name, name)
 
-    def _written(self, block: TerraformBlock, subject: str) -> Iterator[Written]:
+    def _written(self, block: TerraformBlock, subject: str) -> Iterator[ResourceInstance]:
         kind, _ = block.labels
         decides, evaluator = self.reading.decides, self.reading.evaluator
         ours = any(decides(kind, name) for name in block.body)
@@ -316,7 +316,7 @@ class _Module(EvaluationScope):
                 if not name.startswith("__")
             }
             default = alias == kind.partition("_")[0]
-            yield Written(
+            yield ResourceInstance(
                 kind,
                 _addressed(subject, key),
                 _tree(self.where or block.where, values),
@@ -330,7 +330,7 @@ def _addressed(subject: str, key: Any) -> str:
 
 def written_resources(
     files: SourceFiles, conversion: Conversion, decides: Callable[[str, str], bool]
-) -> Iterator[Written]:
+) -> Iterator[ResourceInstance]:
     """Every resource of the ``.tf`` files that can be told; the others get a remark. Raises :class:`SourceError`.
 
     ``decides``: whether an attribute, by the kind of its resource and its name, decides what is converted.

@@ -17,8 +17,7 @@ from reconciler.model.acl import WILDCARD, AclBinding, AclPermissionType, Patter
 from reconciler.model.says import REQUIRED, Says
 from reconciler.parts.evidence.suggestion import Held, HeldReason, Narrowing
 from reconciler.parts.evidence.usage.cluster import permitted
-from reconciler.parts.evidence.usage.counts import DaySet, EventCount, SeenAccess, UsageEvidence
-from reconciler.parts.evidence.usage.message import Event
+from reconciler.parts.evidence.usage.counts import SeenAccess, UsageEvidence
 
 #: What else has to hold of the rights after a change, such as access tests.
 Holds: TypeAlias = Callable[[Authorizer], bool]
@@ -131,14 +130,6 @@ def _by_coverage(before: Authorizer, narrowings: Sequence[Narrowing]) -> tuple[l
 # A proposal before its day: what it would have refused since it was made, day by day. Nothing is refused for it.
 
 
-class ShadowRefusal(NamedTuple):
-    """One access that was permitted and would have been refused, how often and on which days."""
-
-    event: Event
-    tally: EventCount
-    days: DaySet
-
-
 @dataclass(frozen=True, slots=True)
 class Shadow:
     """What would have been refused, the most frequent first; ``decisions`` are how many were looked at.
@@ -147,7 +138,7 @@ class Shadow:
     rights are no longer declared as they were.
     """
 
-    refusals: tuple[ShadowRefusal, ...] = ()
+    refusals: tuple[SeenAccess, ...] = ()
     decisions: int = 0
     wanted: tuple[Narrowing, ...] = ()
     refusing: tuple[Narrowing, ...] = ()
@@ -166,7 +157,7 @@ def shadow(before: Authorizer, narrowings: Iterable[Narrowing], evidence: UsageE
     there = [narrowing for narrowing in narrowings if declared.issuperset(narrowing.bindings)]
     after = applied(before, there)
     refusals = [
-        ShadowRefusal(*access)
+        access
         for principal in sorted({item.first.entry.principal for item in there})
         for access in evidence.accesses.get(principal, ())
         if permitted(before, access.event)[0] is not permitted(after, access.event)[0]
