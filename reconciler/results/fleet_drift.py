@@ -129,7 +129,11 @@ FAILURE: Final = record_of(Failure, named=same)
 
 @dataclass(frozen=True, slots=True)
 class FleetRun:
-    """One pass over a fleet; ``id`` sorts by time. A cluster is in ``readings`` or in ``failures``, never in both."""
+    """What is known of a fleet; ``id`` sorts by time. A cluster is in ``readings`` or in ``failures``, never in both.
+
+    ``read_by`` says of clusters that another run read which one that was; the others this run read. ``over`` are the
+    newest of the runs that there were when the record was written: it has what they have, or what was read later.
+    """
 
     id: Annotated[str, Says("The run's name; names sort by time.", "20261121T051700Z")]
     taken: Annotated[str, Says("When it began.", "2026-11-21T05:17:00Z")]
@@ -137,6 +141,12 @@ class FleetRun:
     failures: Annotated[
         tuple[Failure, ...], array(FAILURE, lines=True), Says("The clusters that were not.", default=REQUIRED)
     ] = ()
+    read_by: Annotated[
+        Mapping[str, tuple[str, ...]], Says("Clusters that another run read, by its name.", omit=True)
+    ] = field(default_factory=FrozenMap, compare=False)
+    over: Annotated[tuple[str, ...], Says("The newest runs that this one takes into account.", omit=True)] = field(
+        default=(), compare=False
+    )
 
     @property
     def rows(self) -> int:

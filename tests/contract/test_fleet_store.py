@@ -8,6 +8,7 @@ import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -269,9 +270,31 @@ def test_old_runs_go_and_what_a_kept_one_names_stays(store: FleetStore) -> None:
     store.files.write("bindings/taken=run-9/cluster=c/being-taken.parquet", b"1")
     store.commit(_run("run-2"))
     store.commit(_run("run-3", kept))
-    assert store.retain(["run-3"]) == ["run-2"]
+    assert store.forget(["run-2", "run-3", "other"]) == ["run-2"]
     assert store.run_ids() == ["run-3"]
     assert list(store.files.names("bindings")) == ["taken=run-1", "taken=run-9"]
+    store.commit(_run("run-4"))  # the newest one; those of others that stay keep what they name
+    assert store.forget([]) == []
+    assert list(store.files.names("bindings")) == ["taken=run-1", "taken=run-9"]
+
+
+def test_what_two_drivers_wrote_at_the_same_time_is_in_the_newest_run(store: FleetStore) -> None:
+    """The one that ends last has looked before the other wrote, and is killed before it can look again."""
+    began = [datetime.datetime(2026, 11, 27, 12, 0, second, tzinfo=datetime.UTC) for second in range(3)]
+    first, slow, late = map(run_name, began)
+    readings = {name: Reading(name, f"id-{name}", "then", "1", "s", ()) for name in "ab"}
+    store.commit(FleetRun(first, "then", tuple(readings.values())))
+    (reading, other) = (replace(readings[name], taken="now") for name in "ab")
+    store.commit(FleetRun(slow, "now", (reading,)), lambda _: True)
+    killed = FleetRun(late, "now", (readings["a"], other), read_by={first: ("a",)}, over=(first,))
+    store.files.write(f"runs/{late}.json", run_text(killed).encode())
+    assert store.run().readings == (reading, other)
+    # A partial run takes both over, and stands behind all of them though it began before.
+    third = store.commit(FleetRun(slow, "now", (), (Failure("c", "code", "why"),)), lambda _: True)
+    assert store.run_ids()[-1] == third.id
+    assert (third.readings, third.failures) == ((reading, other), (Failure("c", "code", "why"),))
+    assert store.forget(store.run_ids()) == [first, slow, late]
+    assert store.run() == third
 
 
 def test_all_of_a_month_stays_then_one_a_day_then_one_a_week() -> None:

@@ -22,7 +22,7 @@ from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.engine import Engine, in_time, reason
 from reconciler.parts.fleet.membership import partition, told_apart
-from reconciler.parts.fleet.store import FleetStore, NoRunError, StoreFiles
+from reconciler.parts.fleet.store import FleetStore, StoreFiles
 from reconciler.parts.fleet.tables import (
     BUCKET_ROWS,
     CONFIG_SCHEMA,
@@ -325,8 +325,12 @@ def collect(
     sources: Sequence[SnapshotSource],
     run: FleetRun,
     patience: CollectionLimits,
+    carries: Callable[[str], bool] | None = None,
 ) -> FleetRun:
-    """Read ``sources`` into ``store`` and commit the run; ``run`` names it and holds what is carried over."""
+    """Read ``sources`` into ``store`` and commit the run; ``run`` names it and holds what was read before.
+
+    It takes over the other clusters that it ``carries`` (:meth:`FleetStore.commit`).
+    """
     lists = partition(sources, [1] * len(sources), engine.task_count(len(sources), patience.at_once))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = list(run.readings), list(run.failures)
@@ -335,24 +339,7 @@ def collect(
             failures.append(parse_failure(line.removeprefix(_FAILED)))
         else:
             readings.append(parse_reading(line))
-    done = told_apart(
-        replace(
-            run,
-            readings=tuple(sorted(readings, key=lambda item: item.cluster)),
-            failures=tuple(sorted(failures)),
-        )
-    )
-    store.commit(done)
-    return done
-
-
-def carried(store: FleetStore, but: Sequence[str]) -> tuple[Reading, ...]:
-    """The readings of the newest run, but for these clusters: what a run over a part of the fleet takes over."""
-    try:
-        newest = store.run()
-    except NoRunError:
-        return ()
-    return tuple(reading for reading in newest.readings if reading.cluster not in but)
+    return store.commit(replace(run, readings=tuple(readings), failures=tuple(failures)), carries, told_apart)
 
 
 def _read_all(

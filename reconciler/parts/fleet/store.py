@@ -1,5 +1,9 @@
 """The readings of a fleet over time, as runs; each run is one record that names its files.
 
+Several drivers may write to one store, each its clusters, and any of them may be killed between two writes. A record
+takes over what other runs have, and says which runs it took into account; who reads it looks into the others too
+(:meth:`FleetStore.run`). So the newest run has the newest reading of every cluster, whoever wrote it.
+
 Layout below the root: ``runs/ID.json``; ``begun/ID/NAME.json`` for each cluster that a run has read, until it is there;
 ``bindings|topics|configs/taken=ID/cluster=NAME/…`` for live state;
 ``compiled/KEY.json`` and ``wishes|…/key=KEY/cluster=NAME/…`` for desired state. Files never change once written.
@@ -13,11 +17,14 @@ import datetime
 import hashlib
 import re
 import secrets
-from collections.abc import Sequence
-from typing import Final, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Final, Protocol, TypeAlias
 
 from reconciler.dataclass import dataclass
 from reconciler.results.fleet_drift import (
+    Failure,
     FleetDrift,
     FleetRun,
     HeaderError,
@@ -131,7 +138,7 @@ class StoreFiles(Protocol):
 
 def run_name(began: datetime.datetime) -> str:
     """The id of a run: sorts by its time, to the microsecond, and is unique all the same."""
-    return f"{began:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(2)}"
+    return f"{began:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}"
 
 
 def _time_of(run_id: str) -> datetime.datetime | None:
@@ -163,6 +170,71 @@ def thinned(run_ids: Sequence[str], now: datetime.datetime, days: int) -> list[s
     return stays
 
 
+def _behind(name: str) -> str:
+    """The name of a run that is newer than this one, by as little as there is."""
+    newest = _time_of(name)
+    if newest is None:
+        raise ClockError(f"runs/{name}.json would count as newer than any run, and no time is in its name: remove it")
+    return run_name(newest + datetime.timedelta(microseconds=1))
+
+
+def _is_settled(name: str, newest: str) -> bool:
+    """Whether a run of that name, of which there is no record, is not being taken any more."""
+    began, now = _time_of(name), _time_of(newest)
+    return name <= newest if began is None or now is None else began + _UNDER_WAY < now
+
+
+#: What a run has of each cluster, with the name of the run that read it.
+Entries: TypeAlias = Mapping[str, tuple[str, Reading | Failure]]
+
+#: So many runs a record takes into account by name; what is older, it takes to be so.
+_NAMED_RUNS: Final = 64
+#: For so long a run may be under way: what it has written by then is not removed.
+_UNDER_WAY: Final = datetime.timedelta(days=1)
+
+
+def entries(run: FleetRun) -> Entries:
+    """What a run has of each cluster."""
+    read_by = {cluster: name for name, clusters in run.read_by.items() for cluster in clusters}
+    items: Iterable[Reading | Failure] = (*run.readings, *run.failures)
+    return {item.cluster: (read_by.get(item.cluster, run.id), item) for item in items}
+
+
+def newest_entries(first: Entries, *others: Entries) -> Entries:
+    """Of each cluster what was read last."""
+    found = dict(first)
+    for other in others:
+        for cluster, entry in other.items():
+            if cluster not in found or entry[0] > found[cluster][0]:
+                found[cluster] = entry
+    return found
+
+
+def _with_entries(run: FleetRun, found: Entries) -> FleetRun:
+    read_by: dict[str, list[str]] = {}
+    for cluster, (name, _) in sorted(found.items()):
+        if name != run.id:
+            read_by.setdefault(name, []).append(cluster)
+    items = [found[cluster][1] for cluster in sorted(found)]
+    return replace(
+        run,
+        readings=tuple(item for item in items if isinstance(item, Reading)),
+        failures=tuple(item for item in items if isinstance(item, Failure)),
+        read_by={name: tuple(clusters) for name, clusters in sorted(read_by.items())},
+    )
+
+
+def _accounts_for(run: FleetRun, name: str) -> bool:
+    """Whether this run has what the run of that name has, or what was read later."""
+    return name in run.over or (len(run.over) >= _NAMED_RUNS and name < run.over[0])
+
+
+def _beside(run: FleetRun, names: Sequence[str]) -> list[str]:
+    """The runs before this one that may have read something later, and that it does not take into account."""
+    first = min((name for name, _ in entries(run).values()), default="")
+    return [name for name in names if first < name < run.id and not _accounts_for(run, name)]
+
+
 @dataclass(frozen=True, slots=True)
 class FleetStore:
     """A store in ``files``; nothing is created before the first run is written."""
@@ -174,13 +246,27 @@ class FleetStore:
         return [name.removesuffix(".json") for name in self.files.names("runs") if name.endswith(".json")]
 
     def run(self, run_id: str | None = None) -> FleetRun:
-        """A run, the newest by default; raises :class:`NoRunError`, ``HeaderError`` or ``OSError``."""
-        known = self.run_ids()
-        if not known:
-            raise NoRunError(f"there is no snapshot of a fleet in {self.files.root}")
-        if run_id is not None and run_id not in known:
-            raise NoRunError(f"there is no run {run_id} in {self.files.root}: there are {', '.join(known)}")
-        return parse_run(self.files.read(f"runs/{run_id or known[-1]}.json").decode())
+        """A run, the newest by default, with what runs before it have that it did not take into account.
+
+        Other drivers wrote those at the same time. Raises :class:`NoRunError`, ``HeaderError`` or ``OSError``.
+        """
+        while True:
+            known = self.run_ids()
+            if not known:
+                raise NoRunError(f"there is no snapshot of a fleet in {self.files.root}")
+            if run_id is not None and run_id not in known:
+                raise NoRunError(f"there is no run {run_id} in {self.files.root}: there are {', '.join(known)}")
+            try:
+                run = self._record(run_id or known[-1])
+                others = [self._record(name) for name in _beside(run, known)]
+            except FileNotFoundError:
+                if self.run_ids() == known:
+                    raise
+                continue  # another driver forgot it meanwhile: a newer run has what it had
+            return _with_entries(run, newest_entries(entries(run), *map(entries, others))) if others else run
+
+    def _record(self, run_id: str) -> FleetRun:
+        return parse_run(self.files.read(f"runs/{run_id}.json").decode())
 
     def before(self, run_id: str) -> str | None:
         """The run before the given one, if there is one."""
@@ -196,9 +282,7 @@ class FleetStore:
         last = next(reversed(self.run_ids()), "")
         newest = _time_of(last)
         if newest is None and last > run_name(now):
-            raise ClockError(
-                f"runs/{last}.json would count as newer than any run, and no time is in its name: remove it"
-            )
+            _behind(last)
         if newest is None or newest < now:
             return now
         if newest - now > _CLOCKS:
@@ -208,24 +292,76 @@ class FleetStore:
             )
         return newest + datetime.timedelta(microseconds=1)
 
-    def commit(self, run: FleetRun) -> None:
-        """Write a run's record; from now on the run exists."""
-        self.files.write(f"runs/{run.id}.json", run_text(run).encode())
+    def commit(
+        self,
+        run: FleetRun,
+        carries: Callable[[str], bool] | None = None,
+        settle: Callable[[FleetRun], FleetRun] = lambda run: run,
+    ) -> FleetRun:
+        """Write a run's record; from now on the run exists. The run as it was written.
+
+        It takes over the other clusters that it ``carries``, and those that others have read since it began; ``None``
+        is none. ``settle`` has the last word on what both are together. It becomes the newest run: with another name
+        if others have ended since it began. Raises :class:`ClockError`, ``HeaderError`` or ``OSError``.
+        """
+        while True:
+            record = settle(self._joined(run, carries))
+            self.files.write(f"runs/{record.id}.json", run_text(record).encode())
+            if self._is_seen(record.id):
+                break
         for begun in self.files.names("begun"):
-            if begun <= run.id:
-                self.files.remove_directory(f"begun/{begun}")
+            if begun == run.id or begun in run.read_by or _is_settled(begun, record.id):
+                with suppress(FileNotFoundError):  # by another driver
+                    self.files.remove_directory(f"begun/{begun}")
+        return record
+
+    def _joined(self, run: FleetRun, carries: Callable[[str], bool] | None) -> FleetRun:
+        names = self.run_ids()
+        name = _behind(names[-1]) if names and names[-1] >= run.id else run.id
+        own = entries(run)
+        if carries is None or not names:
+            # What ended since it began counts all the same, for this one does not take it into account.
+            over = [other for other in names if other < run.id]
+        else:
+            over = names
+            others = entries(self.run())
+            own = newest_entries(
+                own, {one: found for one, found in others.items() if carries(one) or found[0] > run.id}
+            )
+        return replace(_with_entries(replace(run, id=name), own), over=tuple(over[-_NAMED_RUNS:]))
+
+    def _is_seen(self, name: str) -> bool:
+        """Whether who reads the newest run looks at this one: not if very many were written while this one was."""
+        newest = self._newest_record()
+        return newest.id <= name or name in newest.over or not _accounts_for(newest, name)
+
+    def _newest_record(self) -> FleetRun:
+        while True:
+            newest = self.run_ids()[-1]
+            try:
+                return self._record(newest)
+            except FileNotFoundError:  # another driver forgot it meanwhile, and there is a newer one
+                if self.run_ids()[-1] == newest:
+                    raise
 
     def note(self, run_id: str, reading: Reading) -> None:
         """Write down that a run which goes on has read a cluster: another one may go on with it."""
-        self.files.write(f"begun/{run_id}/{reading.cluster}.json", reading_text(reading).encode())
+        with suppress(FileNotFoundError):  # another one has gone on with it already
+            self.files.write(f"begun/{run_id}/{reading.cluster}.json", reading_text(reading).encode())
 
-    def begun(self) -> tuple[Reading, ...]:
-        """What the last run that did not end has read, if none ended since; raises ``HeaderError`` or ``OSError``."""
-        known, begun = self.run_ids(), self.files.names("begun")
-        if not begun or (known and begun[-1] < known[-1]):
-            return ()
-        files = (f"begun/{begun[-1]}/{name}" for name in self.files.names(f"begun/{begun[-1]}"))
-        return tuple(parse_reading(self.files.read(file).decode()) for file in files)
+    def begun(self) -> Mapping[str, tuple[str, Reading]]:
+        """What runs that did not end have read later than the newest one, by cluster, with the run that read it.
+
+        Raises ``HeaderError`` or ``OSError``.
+        """
+        has = entries(self.run()) if self.run_ids() else {}
+        found: dict[str, tuple[str, Reading]] = {}
+        for begun in self.files.names("begun"):
+            for file in self.files.names(f"begun/{begun}"):
+                reading = parse_reading(self.files.read(f"begun/{begun}/{file}").decode())
+                if reading.cluster not in has or has[reading.cluster][0] < begun:
+                    found[reading.cluster] = begun, reading
+        return found
 
     def compiled(self, key: str) -> FleetRun | None:
         """The desired state of this key, if it is compiled already."""
@@ -252,22 +388,31 @@ class FleetStore:
                     continue  # a comparison that was interrupted, or is still running
         raise NoRunError("nothing has been compared yet: run `reconciler fleet drift`")
 
-    def retain(self, kept: Sequence[str]) -> list[str]:
-        """Remove all but these runs, and data that none of them names; returns the removed runs.
+    def forget(self, names: Iterable[str]) -> list[str]:
+        """Remove these runs, and data that no other one names; returns the removed runs.
 
-        Raises ``HeaderError`` before it removes anything if the record of a kept run cannot be read.
+        The newest one stays, and what it does not take into account. So does what was written in the meantime, and what
+        belongs to a run that is being taken. Raises ``HeaderError`` before it removes anything if the record of a run
+        cannot be read.
         """
-        gone = sorted(set(self.run_ids()).difference(kept))
-        kept = sorted(kept)
-        used = {part for run_id in kept for part in self._data_of(self.run(run_id))}
+        # In this order: of data or a result that is listed, the record is listed too.
+        parts = {name for what in _DATA for name in self.files.names(what)}
+        results = self.files.names("results")
+        ids = self.run_ids()
+        if not ids:
+            return []
+        newest = self._newest_record()
+        gone = sorted(set(names).intersection(ids).difference({ids[-1], newest.id, *_beside(newest, ids)}))
+        ended = {part for run_id in gone for part in self._data_of(run_id)}
+        kept = sorted(set(ids).difference(gone))
+        used = {part for run_id in kept for part in self._data_of(run_id)}
         for run_id in gone:
-            self.files.remove(f"runs/{run_id}.json")
-        newest = kept[-1] if kept else ""
-        for part in {name for what in _DATA for name in self.files.names(what)}:
-            # Data newer than the newest run may belong to a run that is being taken now.
-            if part not in used and part.removeprefix("taken=") <= newest:
+            with suppress(FileNotFoundError):
+                self.files.remove(f"runs/{run_id}.json")
+        for part in parts - used:
+            if part in ended or _is_settled(part.removeprefix("taken="), newest.id):
                 self._drop(_DATA, part)
-        for part in self.files.names("results"):
+        for part in results:
             if not any(part.startswith(f"run={run_id}") for run_id in kept):
                 self._drop(("results",), part)
         # A desired state can be compiled again.
@@ -276,14 +421,18 @@ class FleetStore:
             self._drop(_COMPILED, f"key={name.removesuffix('.json')}")
         return gone
 
-    @staticmethod
-    def _data_of(run: FleetRun) -> set[str]:
-        return {name.split("/")[1] for reading in run.readings for name in reading.files}
+    def _data_of(self, run_id: str) -> set[str]:
+        """The directories with what a run has; none if another driver forgot it meanwhile."""
+        try:
+            return {name.split("/")[1] for reading in self._record(run_id).readings for name in reading.files}
+        except FileNotFoundError:
+            return set()
 
     def _drop(self, kinds: tuple[str, ...], part: str) -> None:
         for what in kinds:
             if part in self.files.names(what):
-                self.files.remove_directory(f"{what}/{part}")
+                with suppress(FileNotFoundError):
+                    self.files.remove_directory(f"{what}/{part}")
 
 
 # Queries over a whole fleet, as SQL over the views of a store; each says what it counts.

@@ -310,7 +310,7 @@ def keep_reading(store: FleetStore, fresh: FreshReading) -> str | None:
 
     Then the store says that the newest one held until this one began. Raises ``HeaderError`` and ``OSError``.
     """
-    store.next_time(fresh.ended)  # whose clock lies behind the newest one's writes nothing
+    behind = store.next_time(fresh.ended)  # whose clock lies far behind the newest one's writes nothing
     before = _newest(store)
     known = before.reading(fresh.cluster) if before is not None else None
     began, ended = moment_text(fresh.began.replace(microsecond=0)), moment_text(fresh.ended.replace(microsecond=0))
@@ -318,17 +318,13 @@ def keep_reading(store: FleetStore, fresh: FreshReading) -> str | None:
         said = compact({"taken": known.taken, "began": began, "ended": ended})
         store.files.write(f"{CONFIRMED}/cluster={fresh.cluster}.json", said.encode())
         return None
-    run_id = run_name(fresh.began)
+    run_id = run_name(fresh.began if behind == fresh.ended else behind)
     place = Place(store.files, f"taken={run_id}", fresh.cluster, secrets.token_hex(4))
     confirmed = confirmed_until(store, fresh.cluster)
     held = known is not None and confirmed is not None and confirmed[0] == known.taken
     until = moment_text(datetime.datetime.fromtimestamp(confirmed[1], datetime.UTC)) if held and confirmed else ""
     reading = replace(write_live(fresh.state, fresh.scope, place, began), ended=ended, unchanged_until=until)
-    others = () if before is None else tuple(one for one in before.readings if one.cluster != fresh.cluster)
-    failures = () if before is None else tuple(one for one in before.failures if one.cluster != fresh.cluster)
-    readings = tuple(sorted((*others, reading), key=lambda one: one.cluster))
-    store.commit(FleetRun(run_id, began, readings, failures))
-    return run_id
+    return store.commit(FleetRun(run_id, began, (reading,)), lambda _: True).id
 
 
 def _newest(store: FleetStore) -> FleetRun | None:
@@ -353,7 +349,7 @@ def thin_out(store: FleetStore, days: int, at: datetime.datetime) -> list[str]:
         return []
     for cluster in {reading.cluster for run in known for reading in store.run(run).readings}:
         mark_thinned(store, cluster, int(at.timestamp()), int((at - datetime.timedelta(days=days)).timestamp()))
-    return store.retain(kept)
+    return store.forget(set(known).difference(kept))
 
 
 #: A server thins out once in so many seconds.

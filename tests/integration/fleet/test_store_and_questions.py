@@ -249,13 +249,13 @@ def test_no_answer_hides_what_it_leaves_out(fleet: Fleet, tmp_path: Path) -> Non
     file = tmp_path / "live" / "c1.json"
     file.write_text(file.read_text(encoding="utf-8").replace('"aclGap": null', '"aclGap": "read in parts"'), "utf-8")
     assert fleet.snapshot("--cluster", "c1")[0] == 0
-    # c4 is not in the newest run at all: nobody has tried to read it.
+    # c4 is not read in the newest run either, which says why it was not in the one before.
     status, answer = fleet.run("query", "sql", "select cluster from bindings", "--limit", "2")
     assert (status, len(answer["rows"]), answer["more"], answer["unread"]) == (0, 2, True, ["c4"])
     assert fleet.run("query", "blast-radius")[1]["unread"] == ["c1", "c4"]
     # A name that holds the name of a view asks nothing of it: nothing has been compared yet.
     assert fleet.ask("sql", "select cluster from bindings where name = 'exchanges'") == []
-    assert fleet.ask("sql", "select failure from clusters where cluster = 'c4'") == [["not_read"]]
+    assert fleet.ask("sql", "select failure from clusters where cluster = 'c4'") == [["snapshot_unreadable"]]
     assert "without c4: not known" in fleet.said
     holders = {row[0]: row[2] for row in fleet.ask("who-can", "WRITE", "topic/nothing")}
     assert holders["c1"] == "not known: the ACL listing may not be whole: read in parts"

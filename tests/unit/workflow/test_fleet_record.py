@@ -60,9 +60,9 @@ def test_a_snapshot_that_was_killed_is_resumed_without_reading_again(
     assert [reading.cluster for reading in store.run().readings] == ["a", "b", "c", "d"]
     assert run.failures == ()
     # What ended is no run to resume, and a snapshot that nobody resumes reads everything.
-    assert store.begun() == ()
+    assert not store.begun()
     store.note("00000000T", run.readings[0])
-    assert store.begun() == ()
+    assert not store.begun()
     taken(resume=True)
     assert len(read) == 8
     store.note("99999999T", run.readings[0])

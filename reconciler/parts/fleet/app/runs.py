@@ -4,7 +4,7 @@ import datetime
 import fcntl
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,7 +38,7 @@ from reconciler.parts.fleet.proposal import (
     parse_apply_records,
     parse_fleet_plan,
 )
-from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, carried, collect
+from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key, loaded
 from reconciler.plan.file import ids
@@ -118,34 +118,35 @@ def take(
     readers: Sequence[SnapshotSource],
     patience: CollectionLimits = CollectionLimits(),
     *,
-    carry: bool = False,
+    carries: Callable[[str], bool] | None = None,
     resume: bool = False,
 ) -> FleetRun:
     """Read clusters into the store as a new run; one that cannot be read is in ``failures`` with the reason.
 
-    With ``carry``, the other clusters of the run before are taken over. With ``resume``, what the last run had read of
-    them that did not end, with its times. Nothing is written to a cluster.
+    Of the other clusters, those that it ``carries`` are taken over from the newest run. With ``resume``, what runs that
+    did not end have read of these clusters since it, with its times. Nothing is written to a cluster.
     """
-    before: tuple[Reading, ...] = ()
-    if carry:
-        try:
-            before = carried(store, [reader.cluster for reader in readers])
-        except (HeaderError, OSError) as error:
-            raise WorkflowError(f"the run before cannot be read: {error}", "read the whole fleet") from error
+    begun: Mapping[str, tuple[str, Reading]] = {}
+    try:
+        if carries is not None and store.run_ids():
+            store.run()  # what it carries has to be there before clusters are asked
+    except (HeaderError, OSError) as error:
+        raise WorkflowError(f"the run before cannot be read: {error}", "read the whole fleet") from error
     if resume:
+        wanted = {reader.cluster for reader in readers}
         try:
-            wanted = {reader.cluster for reader in readers}
-            begun = tuple(reading for reading in store.begun() if reading.cluster in wanted)
+            begun = {cluster: one for cluster, one in store.begun().items() if cluster in wanted}
         except (HeaderError, OSError) as error:
             raise WorkflowError(f"what was read before cannot be read: {error}", "do not resume") from error
-        known = {reading.cluster for reading in begun}
-        before, readers = (*before, *begun), [reader for reader in readers if reader.cluster not in known]
+        readers = [reader for reader in readers if reader.cluster not in begun]
     try:
         began = store.next_time(now())
-    except OSError as error:
+        read_by = {name: tuple(one for one in begun if begun[one][0] == name) for name, _ in begun.values()}
+        readings = tuple(reading for _, reading in begun.values())
+        run = FleetRun(run_name(began), moment_text(began), readings, read_by=read_by)
+        return collect(engine, store, readers, run, patience, carries)
+    except (HeaderError, OSError) as error:
         raise WorkflowError(f"no run can be added to {store.files.root}: {error}") from error
-    run = FleetRun(run_name(began), moment_text(began), before)
-    return collect(engine, store, readers, run, patience)
 
 
 def drift_fleet(engine: Engine, store: FleetStore, run: FleetRun, given: Wanted) -> FleetDrift:

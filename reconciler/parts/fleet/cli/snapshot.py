@@ -6,6 +6,7 @@ Most is imported while Spark starts.
 import dataclasses
 import datetime
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -110,7 +111,8 @@ def command(
     """Read every cluster of the fleet that PATH declares into the store.
 
     Nothing is written to a cluster. A cluster that cannot be read is recorded with the reason, the others are read, and
-    the command exits with 1. With --cluster or --from, everything else is carried over from the run before.
+    the command exits with 1. With --cluster or --from, everything else is carried over from the run before; what other
+    drivers write to the store meanwhile is too.
     """
     if files and (only or snapshots):
         raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
@@ -123,10 +125,14 @@ def command(
         from reconciler.parts.fleet.tables import store_at
 
         manifests = as_operator_says(load(path), path, connection)
+        carries: Callable[[str], bool] | None = _every_other
         if files:
             readers = file_readers(manifests, files)
         else:
             fleet = fleet_in(manifests, fleet_name)
+            if not only:  # what no manifest declares any more goes
+                others = set(manifests.clusters) - set(fleet.clusters)
+                carries = others.__contains__ if others else None
             info_unassigned(fleet)
             unknown = sorted(set(only) - set(fleet.clusters))
             if unknown:
@@ -136,7 +142,7 @@ def command(
         engine.sized(len(readers), CLUSTERS_IN_A_TASK)
         place = store_at(store)
         patience = CollectionLimits(at_once, timeout, attempts)
-        run = take(engine(), place, readers, patience, carry=bool(only or files), resume=resume)
+        run = take(engine(), place, readers, patience, carries=carries, resume=resume)
     forgotten = _forgotten(place, keep)
     if output == "json":
         out_json(OutputKind.FLEET_SNAPSHOT, run_document(run))
@@ -144,9 +150,15 @@ def command(
         out(run_lines(run))
     if forgotten:
         progress(f"forgotten: {', '.join(forgotten)}")
-    if run.failures:
-        error(f"{len(run.failures)} of {len(run.failures) + len(run.readings)} clusters could not be read")
-    return Exit.ERROR if run.failures else Exit.OK
+    asked = {reader.cluster for reader in readers}
+    failed = [failure for failure in run.failures if failure.cluster in asked]
+    if failed:
+        error(f"{len(failed)} of {len(asked)} clusters could not be read")
+    return Exit.ERROR if failed else Exit.OK
+
+
+def _every_other(_: str) -> bool:
+    return True
 
 
 def _forgotten(place: "FleetStore", keep: int) -> list[str]:
