@@ -18,6 +18,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import IntEnum
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TextIO
 
 import click
@@ -283,19 +284,27 @@ def write(text: str) -> None:
         raise CommandError(f"the result cannot be printed: {error.strerror}") from error
 
 
+#: So many tokens of JSON are written at once.
+_TOKENS: Final = 1 << 14
+
+
 def out_json(kind: "OutputKind", document: Mapping[str, Any]) -> None:
     """Data for a program, on stdout: one JSON document and its kind, keys in order; or another ``--output``."""
     from reconciler.results import output
 
     printed = output(kind, document)
-    for piece in settings.document(printed) if settings.document is not None else (_json(printed),):
+    for piece in settings.document(printed) if settings.document is not None else _json_pieces(printed):
         write(piece)
 
 
-def _json(document: Any) -> str:
+def _json_pieces(document: Any) -> Iterator[str]:
+    """JSON as text, bit by bit: the tokens of a long document take ten times as much memory as the text."""
     import json
 
-    return escape_invisible_json(json.dumps(document, ensure_ascii=False, indent=2, sort_keys=True)) + "\n"
+    encoder = json.JSONEncoder(ensure_ascii=False, indent=2, sort_keys=True)
+    tokens = chain(encoder.iterencode(document), "\n")
+    while text := "".join(islice(tokens, _TOKENS)):
+        yield escape_invisible_json(text)
 
 
 def progress(text: str) -> None:

@@ -100,18 +100,19 @@ class OwnedPatterns:
             for owner in owners
             for pattern in (*owner.patterns, *(owner.principals.patterns(users) if owner.principals else ()))
         ]
-        self._any: dict[ResourceType, set[str]] = defaultdict(set)
+        anywhere: dict[ResourceType, set[str]] = defaultdict(set)
         # In order, so that those inside a prefix stand together: each of thousands of teams has rules on prefixes.
         self._named: dict[ResourceType, list[ResourcePattern]] = defaultdict(list)
         self._literal: _Texts = defaultdict(set)
         self._prefixed: _Texts = defaultdict(set)
         for pattern, team in owned:
             if pattern.is_wildcard:
-                self._any[pattern.resource_type].add(team)
+                anywhere[pattern.resource_type].add(team)
             elif pattern.pattern_type is PatternType.PREFIXED:
                 self._prefixed[pattern.resource_type, pattern.name].add(team)
             else:
                 self._literal[pattern.resource_type, pattern.name].add(team)
+        self._any = {kind: frozenset(teams) for kind, teams in anywhere.items()}
         for pattern in {pattern for pattern, _ in owned if not pattern.is_wildcard}:
             self._named[pattern.resource_type].append(pattern)
         for patterns in self._named.values():
@@ -119,7 +120,7 @@ class OwnedPatterns:
 
     def owners(self, pattern: ResourcePattern) -> frozenset[str]:
         """The teams with the most exact pattern that contains all of ``pattern``, and those that own every name."""
-        return frozenset(self._any.get(pattern.resource_type, ())).union(self._most_exact(pattern))
+        return _with(self._any.get(pattern.resource_type, frozenset()), self._most_exact(pattern))
 
     def touched(self, pattern: ResourcePattern) -> frozenset[str]:
         """The teams that own at least one name that ``pattern`` matches."""
@@ -147,6 +148,11 @@ class OwnedPatterns:
         return next((self._prefixed[prefix] for prefix in prefixes if prefix in self._prefixed), frozenset())
 
 
+def _with(teams: frozenset[str], more: Set[str]) -> frozenset[str]:
+    """Both; the same set where there are no more: of thousands of teams that own every name, one set is kept."""
+    return teams if more <= teams else teams.union(more)
+
+
 def _by_name(pattern: ResourcePattern) -> str:
     return pattern.name
 
@@ -167,18 +173,19 @@ class OwnedPrincipals:
 
     def __init__(self, owners: Iterable[Owner]) -> None:
         """Index the principals of all owners."""
-        self._any: set[str] = set()
+        anyone: set[str] = set()
         self._literal: dict[str, set[str]] = defaultdict(set)
         self._prefixed: dict[str, set[str]] = defaultdict(set)
         for owner in owners:
             if owner.principals is None:
                 continue
             if owner.principals.any_name:
-                self._any.add(owner.team)
+                anyone.add(owner.team)
             for name in owner.principals.literal:
                 self._literal[name].add(owner.team)
             for prefix in owner.principals.prefixes:
                 self._prefixed[prefix].add(owner.team)
+        self._any = frozenset(anyone)
 
     def owners(self, principal: str) -> frozenset[str]:
         """The teams with the most exact selector that means it, and those that own every one.
@@ -186,12 +193,12 @@ class OwnedPrincipals:
         As :meth:`NameSelector.selects_principal`.
         """
         if principal in self._literal:
-            return frozenset(self._any | self._literal[principal])
+            return _with(self._any, self._literal[principal])
         if principal != WILDCARD_PRINCIPAL:
             for length in range(len(principal), -1, -1):
                 if principal[:length] in self._prefixed:
-                    return frozenset(self._any | self._prefixed[principal[:length]])
-        return frozenset(self._any)
+                    return _with(self._any, self._prefixed[principal[:length]])
+        return self._any
 
 
 def effective_consents(

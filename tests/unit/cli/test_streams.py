@@ -1,11 +1,15 @@
 """What a command does where its standard streams are closed, full, of another encoding, or where nobody listens."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from reconciler.cli import console
+from reconciler.results import OutputKind
 
 _NAMES = """\
 apiVersion: reconciler/v1
@@ -137,3 +141,14 @@ def test_the_end_is_python_s_own(preparation: str, expected: str) -> None:
         env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[3])},
     )
     assert (done.returncode, done.stdout, done.stderr) == (5, expected, "")
+
+
+def test_a_long_document_is_written_bit_by_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    document = {"b": [{"name": f"größe-{n}\u202e", "n": n, "x": [], "y": {}, "z": None} for n in range(30)], "a": 1.5}
+    pieces: list[str] = []
+    monkeypatch.setattr(console, "_TOKENS", 10)
+    monkeypatch.setattr(console, "write", pieces.append)
+    console.out_json(OutputKind.ACCESS, document)
+    text = json.dumps({**document, "kind": OutputKind.ACCESS.value}, ensure_ascii=False, indent=2, sort_keys=True)
+    assert "".join(pieces) == text.replace("\u202e", "\\u202e") + "\n"
+    assert max(map(len, pieces)) < 200

@@ -8,9 +8,10 @@ from reconciler.app.manifests import ownerships_of
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.safeguards import ownership as owners_of
-from reconciler.model.acl import AclOperation
+from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
 from reconciler.model.desired import Origin
-from reconciler.policy.owners import OwnerConsent
+from reconciler.model.scope import NameSelector
+from reconciler.policy.owners import OwnedPatterns, OwnedPrincipals, Owner, OwnerConsent
 from reconciler.policy.ownership import Breach, Ownership
 from reconciler.show.claims import advice, consent_lines, message
 
@@ -293,3 +294,18 @@ def test_a_prefix_that_reaches_what_was_handed_over_needs_a_consent_to_that_only
         "which reaches topic payments.o of orders"
     )
     assert consent in advice(breach)
+
+
+def test_of_teams_that_all_own_every_name_there_is_one_set() -> None:
+    origin, everyone = Origin("o.yaml", 1, 1), NameSelector(any_name=True)
+    topic = ResourcePattern(ResourceType.TOPIC, "*")
+    owners = [Owner(team, origin, principals=everyone, patterns=(topic,)) for team in ("a", "b")]
+    owners.append(Owner("c", origin, principals=NameSelector(("User:c",)), patterns=()))
+    people, patterns = OwnedPrincipals(owners), OwnedPatterns(owners)
+    assert people.owners("User:x") == people.owners("User:*") == {"a", "b"}
+    assert people.owners("User:x") is people.owners("User:y") is people.owners("User:*")
+    assert people.owners("User:c") == {"a", "b", "c"}
+    named = [patterns.owners(ResourcePattern(ResourceType.TOPIC, name)) for name in ("x", "y")]
+    assert named[0] == {"a", "b"}
+    assert named[0] is named[1]
+    assert patterns.owners(ResourcePattern(ResourceType.USER, "c")) == {"a", "b", "c"}
