@@ -308,4 +308,4 @@ def test_of_teams_that_all_own_every_name_there_is_one_set() -> None:
     named = [patterns.owners(ResourcePattern(ResourceType.TOPIC, name)) for name in ("x", "y")]
     assert named[0] == {"a", "b"}
     assert named[0] is named[1]
-    assert patterns.owners(ResourcePattern(ResourceType.USER, "c")) == {"a", "b", "c"}
+    assert patterns.owners(ResourcePattern(ResourceType.USER, "User:c")) == {"a", "b", "c"}
