@@ -18,7 +18,31 @@ from reconciler.snapshot.document import BrokerFacts, Snapshot, failed, read_doc
 from reconciler.snapshot.kinds import KINDS, kind_of, layout
 
 
-class SnapshotCluster:
+class _NoBrokers:
+    """What a snapshot answers where only brokers would know."""
+
+    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds no records."""
+        return {name: TopicUse(gaps=("a snapshot does not say what a topic contains",)) for name in names}
+
+    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
+        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds neither."""
+        return BrokerSettings(gap="a snapshot holds no configs of brokers and no features")
+
+    def controller_time(self) -> datetime.datetime | None:
+        """See :class:`reconciler.ports.Cluster`; a snapshot has no clock."""
+        return None
+
+    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+        """See :class:`reconciler.ports.InspectableCluster`; nobody copies anything here."""
+        return dict.fromkeys(brokers, "a snapshot has no brokers that copy replicas")
+
+    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
+        """See :class:`reconciler.ports.InspectableCluster`; there are none."""
+        return [failed("NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress.")] * len(partitions)
+
+
+class SnapshotCluster(_NoBrokers):
     """The cluster in the file at ``path``, which must exist; other processes may write to it between two calls."""
 
     def __init__(self, path: Path) -> None:
@@ -57,29 +81,9 @@ class SnapshotCluster:
             return [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(changes)
         return MemoryCluster(now.state, now.broker).validate(changes)
 
-    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds no records."""
-        return MemoryCluster(ClusterState("")).topic_uses(names)
-
-    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
-        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds neither."""
-        return MemoryCluster(ClusterState("")).broker_settings(configs, features=features)
-
-    def controller_time(self) -> datetime.datetime | None:
-        """See :class:`reconciler.ports.Cluster`; a snapshot has no clock."""
-        return None
-
-    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
-        """See :class:`reconciler.ports.InspectableCluster`; nobody copies anything here."""
-        return MemoryCluster(ClusterState("")).set_replication_rates(brokers, rate)
-
     def reassignments(self) -> Layout:
         """See :class:`reconciler.ports.InspectableCluster`; raises :class:`ClusterError`: no file tells what moves."""
         raise ClusterError("layout_unread", "a snapshot does not say which replicas are moving")
-
-    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
-        """See :class:`reconciler.ports.InspectableCluster`; there are none."""
-        return MemoryCluster(ClusterState("")).cancel_reassignments(partitions)
 
 
 @contextmanager
@@ -148,7 +152,7 @@ def requested(snapshot: Snapshot, request: ReadRequest) -> ClusterState:
 _DEFAULTS = BrokerFacts()
 
 
-class MemoryCluster:
+class MemoryCluster(_NoBrokers):
     """A cluster that keeps Kafka's rules; ``snapshot`` is what it holds now."""
 
     def __init__(
@@ -187,26 +191,6 @@ class MemoryCluster:
             return [NOT_VALIDATED] * len(changes)
         return MemoryCluster(self.state, self.snapshot.broker).send(changes)
 
-    def topic_uses(self, names: Collection[str]) -> Mapping[str, TopicUse]:
-        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds no records."""
-        return {name: TopicUse(gaps=("a snapshot does not say what a topic contains",)) for name in names}
-
-    def broker_settings(self, configs: Collection[str], *, features: bool) -> BrokerSettings:
-        """See :class:`reconciler.ports.InspectableCluster`; a snapshot holds neither."""
-        return BrokerSettings(gap="a snapshot holds no configs of brokers and no features")
-
-    def controller_time(self) -> datetime.datetime | None:
-        """See :class:`reconciler.ports.Cluster`; a snapshot has no clock."""
-        return None
-
-    def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
-        """See :class:`reconciler.ports.InspectableCluster`; nobody copies anything here."""
-        return dict.fromkeys(brokers, "a snapshot has no brokers that copy replicas")
-
     def reassignments(self) -> Layout:
         """See :class:`reconciler.ports.InspectableCluster`; every move is finished at once. Raises if unknown."""
         return layout(self.snapshot, ())
-
-    def cancel_reassignments(self, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
-        """See :class:`reconciler.ports.InspectableCluster`; there are none."""
-        return [failed("NO_REASSIGNMENT_IN_PROGRESS", "No partition reassignment is in progress.")] * len(partitions)
