@@ -168,6 +168,7 @@ ACLS: Final[dict[str, Callable[[int], Iterator[Rule]]]] = {
     "nested prefixes, a principal each": lambda count: _nested(count, one=False),
     "an end to each": _ends,
     "a DENY of each principal that ends": _denied_until,
+    "a DENY of each that ends, names protected": _denied_until,
     "an end to each, default not stated": _ends,
 }
 
@@ -187,7 +188,7 @@ def _others(shape: str, count: int) -> tuple[dict[str, str], list[Rule]]:
     rules = list(_principals(count))
     if shape == "a file each":
         return {f"f{n}.yaml": _document(n, rule.principal, [rule]) for n, rule in enumerate(rules)}, rules
-    if shape == "everything created":
+    if shape in ("everything created", "protected names"):
         return {"a.yaml": "---\n".join(_document(n, rule.principal, [rule]) for n, rule in enumerate(rules))}, []
     if shape == "everything deleted":
         return {"a.yaml": _document(0, "User:s0", rules[:1])}, rules
@@ -238,6 +239,7 @@ OTHERS: Final = (
     "a file each",
     "everything created",
     "everything deleted",
+    "protected names",
     "topics",
     "quotas",
     "users",
@@ -263,6 +265,9 @@ def prepared(root: Path, shape: str, count: int) -> list[str]:
     else:
         files, rules = _others(shape, count)
     cluster = _UNSTATED if shape.endswith("not stated") else _CLUSTER
+    if "protected" in shape:
+        names = (f"t{n}" for n in range(count)) if shape == "protected names" else ("elsewhere",)
+        cluster += "  protect:\n" + "".join(f"    - topics: [{name}]\n" for name in names)
     for name, text in {**files, "cluster.yaml": cluster}.items():
         (directory / name).write_text(text, encoding="utf-8")
     (root / "operator.yaml").write_text(cluster, encoding="utf-8")

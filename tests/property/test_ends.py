@@ -29,11 +29,15 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.scope import NameSelector, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.file import parse_plan, plan_text
+from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
+from reconciler.plan.review import ends as ending
 from reconciler.plan.review.access_review import AccessTrend
+from reconciler.plan.review.callouts import meaning_charges
 from reconciler.results.findings import ClaimResult, ClaimStatus
 from tests.property.naive import Ask, permitted
 from tests.worlds import bindings
@@ -242,6 +246,40 @@ def test_what_ends_gives_is_what_indexes_made_anew_say(
             assert propose(desired, live, terms, request).access == plan.access
         later += any(row.since for row in plan.access.access_changes)
     assert later > 10
+
+
+@pytest.mark.parametrize("default_allow", [None, True, False])
+def test_guards_are_asked_at_each_end_that_they_may_judge(
+    monkeypatch: pytest.MonkeyPatch, *, default_allow: bool | None
+) -> None:
+    """To ask them at every end refuses nothing more."""
+    random, asked, refused = Random(11), [0, 0], 0
+    protect = (
+        Selector(resource_type=ResourceType.TOPIC, names=NameSelector(("xa",))),
+        Selector(resource_type=ResourceType.CLUSTER, names=NameSelector(any_name=True)),
+        Selector(principals=NameSelector(("User:b",))),
+    )
+    for _ in range(80):
+        desired, live = drawn(random)
+        if random.random() < 0.5:
+            more = [AclBinding(CLUSTER, one.entry) for one in desired.bindings if random.random() < 0.2]
+            ends = {one: Declaration(ORIGIN, expires=Expiry(random.choice(DAYS[:6]))) for one in more}
+            desired = DesiredState({**desired.bindings, **ends})
+        live = ClusterState("c", live.bindings | {one for one in desired.bindings if random.random() < 0.5})
+        chosen = tuple(one for one in protect if random.random() < 0.6)
+        terms = Terms("c", default_allow=default_allow, facts=Facts(protect=chosen))
+        request = Request(TODAY, Options(allow_deletes=True))
+        with patch.object(ending, "meaning_charges", side_effect=meaning_charges) as some:
+            plan = propose(desired, live, terms, request)
+        with (
+            patch.object(ending, "meaning_charges", side_effect=meaning_charges) as each,
+            patch.object(ending._Charges, "_counts", return_value=True),
+        ):
+            assert propose(desired, live, terms, request).refusals == plan.refusals
+        asked = [asked[0] + some.call_count, asked[1] + each.call_count]
+        refused += any("ends" in one.message for one in plan.refusals)
+    assert asked[0] < asked[1]
+    assert refused > 3
 
 
 def test_an_end_takes_no_work_for_what_does_not_end_then() -> None:

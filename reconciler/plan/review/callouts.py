@@ -12,6 +12,7 @@ from reconciler.access.difference import AccessDifference, DifferenceRow
 from reconciler.access.hosts import ANY_HOST, is_dead
 from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, inside, less, names_of
 from reconciler.access.operations import IMPLICATIONS
+from reconciler.access.reach import ByNames
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     ANONYMOUS,
@@ -375,10 +376,11 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
     told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
     own = RowsByPlace(told)
     super_users = frozenset(facts.established_super_users)
+    moved = _Moved(told)
     found: dict[str, tuple[Refusal, list[DifferenceRow]]] = {}
     for selector in facts.protect:
-        for row in told:
-            if (row.gained or row.lost) and _touches(selector, row, own, super_users):
+        for row in moved.near(selector):
+            if _touches(selector, row, own, super_users):
                 who = row.principal or "everybody else"
                 said = who if row.principal is None else as_name(who)
                 name = who if selector.names is None else f"{row.region}"
@@ -386,6 +388,32 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
                 found.setdefault(name, (words, []))[1].append(row)
     for words, rows in found.values():
         yield Charge(words, tuple(rows))
+
+
+class _Moved:
+    """Rows that gain or lose, to find those that a selector may speak of: there can be thousands of both."""
+
+    def __init__(self, rows: Iterable[DifferenceRow]) -> None:
+        self._rows = [row for row in rows if row.gained or row.lost]
+        by_type: dict[ResourceType, list[tuple[NameSet, int]]] = {}
+        self._by_principal: dict[str | None, list[int]] = {}
+        for number, row in enumerate(self._rows):
+            by_type.setdefault(row.region.resource_type, []).append((row.region.names, number))
+            self._by_principal.setdefault(row.principal, []).append(number)
+        self._by_names = {kind: ByNames(items) for kind, items in by_type.items()}
+
+    def near(self, selector: Selector) -> list[DifferenceRow]:
+        """The rows on its names or, without any, of its principals and of everybody else, in order; perhaps others."""
+        who = selector.principals
+        if selector.names is not None and selector.resource_type is not None:
+            by_names = self._by_names.get(selector.resource_type, ByNames[int]())
+            keys = map(names_of, selector.names.patterns(selector.resource_type))
+            numbers = {number for key in keys for number in by_names.meeting(key)}
+        elif who is None or who.any_name or who.prefixes:
+            return self._rows
+        else:
+            numbers = {number for name in (None, *who.literal) for number in self._by_principal.get(name, ())}
+        return [self._rows[number] for number in sorted(numbers)]
 
 
 def _left(own: RowsByPlace[DifferenceRow], row: DifferenceRow, principal: str) -> list[Region]:

@@ -18,8 +18,8 @@ from reconciler.access.difference import AskedNames, compare_access
 from reconciler.access.effective import Access, access_of
 from reconciler.access.hosts import ANY_HOST, host_classes
 from reconciler.access.interpretation import unnamed_principal, work_for
-from reconciler.access.names import less
-from reconciler.access.reach import Hop, HopKind, Known, Reach, ReachRow
+from reconciler.access.names import less, names_of
+from reconciler.access.reach import ByNames, Hop, HopKind, Known, Reach, ReachRow
 from reconciler.model.acl import (
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -122,13 +122,32 @@ class _Charges:
         self._ended: set[AclBinding] = set()
         self._asked = False
         self.charges: list[Charge] = []
+        moved = (*found.created, *found.deleted) if found else ()
+        self._names = {kind: ByNames[None]() for kind in ResourceType}
+        for kind in {item.pattern.resource_type for item in moved}:
+            items = {names_of(item.pattern) for item in moved if item.pattern.resource_type is kind}
+            self._names[kind] = ByNames((names, None) for names in items)
+        self._writers = {item.entry.principal for item in moved if item.pattern.resource_type is ResourceType.TOPIC}
+        #: Whether a step may count on each topic.
+        self._everywhere = any(item.pattern.resource_type is ResourceType.CLUSTER for item in moved)
 
     def end(self, bindings: Collection[AclBinding]) -> None:
         """These are gone from now on."""
         self._ended.update(bindings)
+        self._asked = self._asked or any(map(self._counts, bindings))
+
+    def _counts(self, ended: AclBinding) -> bool:
+        """Whether steps may give or take something else once this has ended."""
+        kind, principal = ended.pattern.resource_type, ended.entry.principal
         # Without protected names or principals, guards ask about rights on the cluster alone.
-        on_cluster = any(item.pattern.resource_type is ResourceType.CLUSTER for item in bindings)
-        self._asked = self._asked or on_cluster or bool(self._facts.protect)
+        if kind is ResourceType.CLUSTER or not self._facts.protect:
+            return kind is ResourceType.CLUSTER
+        if self._everywhere or any(True for _ in self._names[kind].meeting(names_of(ended.pattern))):
+            return True
+        # Whoever may write to some topic may start an idempotent producer.
+        writes = kind is ResourceType.TOPIC and ended.entry.operation in (AclOperation.WRITE, AclOperation.ALL)
+        everybody = principal == WILDCARD_PRINCIPAL and bool(self._writers)
+        return writes and (everybody or not self._writers.isdisjoint({principal, WILDCARD_PRINCIPAL}))
 
     def look_at(self, ending: DeclaredEnd) -> None:
         """What is due to the steps once all that has ended is gone."""

@@ -1,13 +1,16 @@
 """Rows of an access difference found by names and hosts as a look at each of them finds them."""
 
+from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Final
 
 from reconciler.access.difference import DifferenceRow, Witness
 from reconciler.access.hosts import ANY_HOST, Hosts
-from reconciler.access.names import ALL_NAMES, NameSet, Region, literal
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
 from reconciler.model.acl import AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.model.scope import NameSelector, Selector
+from reconciler.plan.review.callouts import RowsByPlace, _Moved, _touches
 from reconciler.plan.review.effects import RowIndex, pattern_of
 
 NAMES: Final = (ALL_NAMES, NameSet("x"), literal("x"), literal("xa"), NameSet("xa"), literal("y"))
@@ -64,3 +67,35 @@ def test_the_pattern_of_a_region_matches_its_names() -> None:
         assert pattern.resource_type is kind
         for name in ("x", "xa", "xab", "y", "yz", "z"):
             assert pattern.matches(name) is names.matches(name)
+
+
+def test_a_protected_name_is_judged_by_the_rows_that_it_may_be_about() -> None:
+    """What a selector touches is among what is found near it, in order, and little else."""
+    random, told = Random(2), [replace(row, principal=who) for row in ROWS for who in ("User:a", "User:b", None)]
+    names = [
+        *(NameSelector((name,)) for name in ("x", "xa", "xb", "*x", "y")),
+        *(NameSelector(prefixes=(text,)) for text in ("x", "xa", "*")),
+        NameSelector(any_name=True),
+        NameSelector(("xa", "y"), ("z",)),
+    ]
+    who = [None, NameSelector(("User:a",)), NameSelector(("User:c",)), NameSelector(prefixes=("User:b",))]
+    selectors = [Selector(one, kind, of) for one, kind, of in product(who, TYPES, names)]
+    selectors += [Selector(one) for one in who if one is not None]
+    for _ in range(10):
+        rows = random.sample(told, 30)
+        rows += [replace(rows[0], region=Region(TYPES[0], ASTERISK_NAMES)), replace(rows[0], gained=frozenset())]
+        own = RowsByPlace(rows)
+        for selector in selectors:
+            touched = [one for one in rows if one.gained and _touches(selector, one, own, frozenset())]
+            near = _Moved(rows).near(selector)
+            assert [one for one in near if _touches(selector, one, own, frozenset())] == touched
+
+
+def test_of_many_protected_names_each_is_held_against_its_own_rows() -> None:
+    rows = [replace(ROWS[0], region=Region(ResourceType.TOPIC, literal(f"t{n}"))) for n in range(50)]
+    moved = _Moved(rows)
+    for n in range(50):
+        selector = Selector(resource_type=ResourceType.TOPIC, names=NameSelector((f"t{n}",)))
+        assert moved.near(selector) == [rows[n]]
+    others = _Moved([replace(row, principal=f"User:{n}") for n, row in enumerate(rows)])
+    assert len(others.near(Selector(NameSelector(("User:7",))))) == 1
