@@ -24,12 +24,12 @@ from reconciler.model.listing import Listing
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
+from reconciler.parts.fleet import differences
 from reconciler.parts.fleet.differences import changes_of
 from reconciler.parts.fleet.membership import pairs
 from reconciler.parts.fleet.readings import Place, read_live, write_desired, write_live
 from reconciler.parts.fleet.store import DamagedError, FleetStore
 from reconciler.parts.fleet.tables import DESIRED_SCHEMA, LIVE_SCHEMA, Row, parquet, row_of, rows_table, store_at
-from reconciler.parts.fleet.tasks import comparing
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet
 from reconciler.plan.difference import DeclaredChange, DiffRules
 from reconciler.plan.kinds import CHANGE, compare
@@ -232,8 +232,8 @@ def test_what_differs_is_exact_however_rows_are_looked_at(
     desired, live = _sides(wanted, there)
     with pytest.MonkeyPatch.context() as patch:
         for name, number in (("_STRETCH", stretch), ("_LEFT", stretch // 4), ("_FEW", stretch * 2), ("_WORTH", 8)):
-            patch.setattr(comparing, name, number)
-        creates, deletes = comparing.differing(desired, live)
+            patch.setattr(differences, name, number)
+        creates, deletes = differences.differing(desired, live)
     origins = {row: f"acls.yaml:{number}:1" for number, row in enumerate(wanted)}
     assert creates == [(*row, origins[row]) for row in sorted({*wanted} - {*there})]
     assert deletes == sorted({*there} - {*wanted})
@@ -245,4 +245,4 @@ def test_a_row_that_is_there_twice_is_told(ours: int, theirs: int, both: list[Ro
     rest, twice = both[1:], both[0]
     desired, live = _sides(sorted([*rest, *[twice] * ours]), sorted([*rest, *[twice] * theirs]))
     with pytest.raises(DamagedError, match="a row twice"):
-        comparing.differing(desired, live)
+        differences.differing(desired, live)

@@ -29,12 +29,29 @@ from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_m
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.differences import Results, RowDifference, topic_differences
+from reconciler.parts.fleet.differences import (
+    Results,
+    RowDifference,
+    Wish,
+    differing,
+    frames_of,
+    joined,
+    judged,
+    topic_differences,
+)
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK, Engine, reason
 from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
-from reconciler.parts.fleet.store import DamagedError, FleetStore, StoreFiles
-from reconciler.parts.fleet.tables import COLUMNS, Row, ScopeMembership, binding_of, bucket_count, bucket_of, whose
+from reconciler.parts.fleet.store import FleetStore, StoreFiles
+from reconciler.parts.fleet.tables import (
+    BUCKET_ROWS,
+    COLUMNS,
+    Row,
+    ScopeMembership,
+    binding_of,
+    bucket_count,
+    bucket_of,
+)
 from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReason
 from reconciler.plan.kinds import compare, describe
 from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL
@@ -58,17 +75,8 @@ from reconciler.results.fleet_drift import (
 
 _LIVE: Final = [*COLUMNS, "whose"]
 _DESIRED: Final = [*COLUMNS, "origin"]
-#: A row of manifests, with the place where it is declared.
-_Wish: TypeAlias = tuple[Any, ...]
-#: Rows that are compared at a time.
-_STRETCH: Final = 1_024
-#: So many rows are looked at one by one, and one more for so many that are equal; then a join is quicker.
-_LEFT: Final = 64
-_WORTH: Final = 256
-#: A join of so few rows takes longer than sets of them.
-_FEW: Final = 1_000
-#: The column with the number of the equal live row.
-_PARTNER: Final = "partner"
+#: What was read of a pair: its desired buckets, then its live ones; ``None`` if it has to be read by itself.
+_Frames: TypeAlias = Sequence[pl.DataFrame] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,27 +178,64 @@ def _looked_at(desired: Sequence[Bucket], live: Sequence[Bucket]) -> DriftCounts
 
 def _compare_all(units: Sequence[Unit], attempt: str, *, store: FleetStore, name: str) -> Iterator[str]:
     with Results(store.files, name, attempt) as results:
-        parts = [_compare_one(unit, store.files, results) for unit in units]
+        read = ((unit, frames) for some in _batches(units) for unit, frames in _read_together(some, store.files))
+        parts = [_compare_one(unit, frames, store.files, results) for unit, frames in read]
     for part in parts:
         yield partial_drift_text(part)
 
 
-def _compare_one(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
+def _batches(units: Sequence[Unit]) -> Iterator[list[Unit]]:
+    """Units one after the other with no more rows than a bucket may have, unless it is one."""
+    some, rows = list[Unit](), 0
+    for unit in units:
+        weight = unit.pair.rows if unit.pair else 0
+        if some and rows + weight > BUCKET_ROWS:
+            yield some
+            some, rows = [], 0
+        some.append(unit)
+        rows += weight
+    if some:
+        yield some
+
+
+def _read_together(units: Sequence[Unit], files: StoreFiles) -> Iterator[tuple[Unit, _Frames]]:
+    """The rows of small buckets, for two thirds of what reading one after the other costs.
+
+    If that fails, each unit is given none, and the one whose file cannot be read says so.
+    """
+    try:
+        frames = iter(frames_of(files, [side for unit in units for side in _sides(unit)]))
+    except Exception:  # whose it is, shows when they are read one by one
+        yield from ((unit, None) for unit in units)
+        return
+    yield from ((unit, [next(frames) for _ in _sides(unit)]) for unit in units)
+
+
+def _sides(unit: Unit) -> list[tuple[Bucket, list[str]]]:
+    """The files of a pair, and the columns that are wanted of each."""
+    if unit.pair is None:
+        return []
+    return [*((one, _DESIRED) for one in unit.pair.desired), *((one, _LIVE) for one in unit.pair.live)]
+
+
+def _compare_one(unit: Unit, frames: _Frames, files: StoreFiles, results: Results) -> PartialDrift:
     try:
         if unit.pair is not None:
-            return _compare_pair(unit, unit.pair, files, results)
+            return _compare_pair(unit, unit.pair, frames or frames_of(files, _sides(unit)), files, results)
         return _compare_topics(unit, files, results)
     except Exception as error:  # what cannot be compared is unknown, and must not hide the rest
         message = str(error) if isinstance(error, OSError) else reason(error)
         return PartialDrift(unit.live.cluster, DriftCounts(), error=message)
 
 
-def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Results) -> PartialDrift:
-    # Origins too, though few are wanted: opening a file a second time would cost more.
-    wanted, found = _frame(files, pair.desired, _DESIRED), _frame(files, pair.live, _LIVE)
+def _compare_pair(
+    unit: Unit, pair: BucketPair, frames: Sequence[pl.DataFrame], files: StoreFiles, results: Results
+) -> PartialDrift:
+    # With origins, though few are wanted: opening a file a second time would cost more.
+    wanted, found = joined(pair.desired, frames), joined(pair.live, frames[len(pair.desired) :])
     counts = _looked_at(pair.desired, pair.live)
     if not pair.same_scope:
-        found = _judged(found, unit.rules.scope)
+        found = judged(found, unit.rules.scope)
         marks = found["whose"]
         owned, ignored = (
             int((marks == int(ScopeMembership.OWNED)).sum()),
@@ -218,115 +263,7 @@ def _compare_pair(unit: Unit, pair: BucketPair, files: StoreFiles, results: Resu
     )
 
 
-def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[list[_Wish], list[Row]]:
-    """The rows that only ``desired`` has, with its other column, and those that only ``live`` has, in order.
-
-    Raises :class:`DamagedError` if a row of a side in order is there twice.
-    """
-    on = list(COLUMNS)
-    if _repeats(desired) or _repeats(live):
-        raise _twice()
-    desired, live = unmatched(desired, live)
-    if desired.height + live.height > _FEW:
-        desired, live = _unequal(desired, live)
-    wanted: list[_Wish] = desired.rows()
-    there: list[Row] = live[on].rows()
-    wishes, rows = {row[:-1] for row in wanted}, set(there)
-    if len(wishes) < len(wanted) or len(rows) < len(there):
-        raise _twice()
-    return sorted(row for row in wanted if row[:-1] not in rows), sorted(rows - wishes)
-
-
-def _twice() -> DamagedError:
-    return DamagedError("a bucket", "has a row twice: read the cluster again")
-
-
-def _repeats(side: pl.DataFrame) -> bool:
-    """Whether a row equals the one before it."""
-    same: pl.Series | None = None
-    # Of one name and principal the operations differ: hardly ever is there a column more to compare.
-    for name in reversed(COLUMNS):
-        column = side[name]
-        equal = column[1:] == column[:-1]
-        same = equal if same is None else same & equal
-        if not same.any():
-            return False
-    return True
-
-
-def unmatched(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """What is left of both sides without the stretches of equal rows at their beginning, and between what differs.
-
-    Both are in order, so that little is left where little differs, in half the time of a join. Whatever the
-    order, only equal rows go, as many of one side as of the other: what differs is never among them.
-    """
-    sides = [(desired[name], live[name]) for name in COLUMNS]
-    if any(ours.dtype != theirs.dtype or ours.null_count() or theirs.null_count() for ours, theirs in sides):
-        return desired, live
-    # Texts, which take longest, as far as the codes are equal.
-    by_price = sorted(sides, key=lambda side: side[0].dtype == pl.String)
-    wished, present = list[int](), list[int]()
-    at = there = 0
-    while at < desired.height and there < live.height:
-        if len(wished) + len(present) > _LEFT + (at + there) // _WORTH:
-            break
-        length = _equal_from(by_price, at, there)
-        at, there = at + length, there + length
-        if length < _STRETCH and at < desired.height and there < live.height:
-            if [ours[at] for ours, _ in sides] < [theirs[there] for _, theirs in sides]:
-                wished.append(at)
-                at += 1
-            else:
-                present.append(there)
-                there += 1
-    return desired[[*wished, *range(at, desired.height)]], live[[*present, *range(there, live.height)]]
-
-
-def _equal_from(sides: Sequence[tuple[pl.Series, pl.Series]], at: int, there: int) -> int:
-    """How many rows are equal from two places on, :data:`_STRETCH` at the most."""
-    length = min(_STRETCH, len(sides[0][0]) - at, len(sides[0][1]) - there)
-    for ours, theirs in sides:
-        unequal = ours.slice(at, length) != theirs.slice(there, length)
-        first = unequal.arg_max()
-        if first is not None and unequal[first]:
-            length = first
-    return length
-
-
-def _unequal(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows of each side that the other one has not."""
-    on = list(COLUMNS)
-    # One join gives both answers, for half of what two anti joins cost.
-    joined = desired.join(live[on].with_row_index(_PARTNER), on=on, how="left", maintain_order="left")
-    partners = joined[_PARTNER]
-    alone = pl.repeat(True, live.height, eager=True).scatter(partners.drop_nulls(), values=False)
-    creates, deletes = joined[partners.is_null().arg_true()].drop(_PARTNER), live[alone.arg_true()][on]
-    # Each row that both have must have one partner: a row that is there twice on one side breaks the balance.
-    both = joined.height - creates.height
-    twice = joined.height != desired.height or both + deletes.height != live.height
-    if twice:
-        raise _twice()
-    return creates, deletes
-
-
-def _frame(files: StoreFiles, buckets: Sequence[Bucket], columns: list[str]) -> pl.DataFrame:
-    frames = []
-    for bucket in buckets:
-        # Polars reads Parquet into its own form of text at once; by way of Arrow each text would be copied again.
-        frame = pl.read_parquet(files.read(bucket.file), columns=columns, parallel="none", use_statistics=False)
-        if frame.height != bucket.rows:
-            raise DamagedError(bucket.file, f"has {frame.height} rows, its header says {bucket.rows}")
-        frames.append(frame)
-    return pl.concat(frames) if len(frames) > 1 else frames[0]
-
-
-def _judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
-    """The rows with their standing under a scope that is not the one under which they were read."""
-    marks = [int(whose(scope, binding_of(row))) for row in found.select(COLUMNS).iter_rows()]
-    return found.with_columns(pl.Series("whose", marks, pl.Int8))
-
-
-def _created(creates: Sequence[_Wish]) -> list[RowDifference]:
+def _created(creates: Sequence[Wish]) -> list[RowDifference]:
     return [RowDifference(CREATE_ACL, row[:-1], row[-1]) for row in creates]
 
 
