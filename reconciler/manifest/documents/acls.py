@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, Loaded, Touched
+from reconciler.manifest.documents.kind import DesiredBuilder, Kind, Loaded, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import (
     FIELDS,
@@ -53,35 +53,6 @@ _NOTHING = Trouble(
 )
 
 
-def declare_acls(document: Document, table: PatternTable) -> AclsDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no document."""
-    findings, spec = document.findings, document.spec
-    model = document.validated(AclsKind.model())
-    if not isinstance(document.root.get("spec"), MappingNode):
-        return None
-    principals = declare_principals(spec, findings)
-    if not spec.keys.keys() & {"rules", *SHORT_FORM}:
-        findings.add(_NOTHING, spec)
-    nodes = spec.get("rules")
-    rule_nodes = nodes.items if isinstance(nodes, SequenceNode) else []
-    rules = list(declare_short_form(spec, principals, table, findings))
-    for index, node in enumerate(rule_nodes):
-        if isinstance(node, MappingNode):
-            want = model.spec.rules[index] if model else None
-            terms = (
-                None
-                if want is None
-                else terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
-            )
-            rule = declare_rule(node, terms, principals, table.named(node, findings), findings)
-            rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
-    places = frozenset(_places(rules)) if "exceptions" in spec.values else None
-    items = model.spec.exceptions if model else None
-    exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings, places)
-    owned = owned_topics(spec, table, findings)
-    return AclsDeclaration(document.heading, tuple(rules), exceptions, owned) if model else None
-
-
 def _places(rules: list[RuleDeclaration]) -> Iterator[Origin]:
     """Every place from which a binding of these rules can come."""
     for rule in rules:
@@ -96,9 +67,33 @@ class AclsKind(Kind["AclsDocument"]):
     name = "Acls"
     touched = Touched.CHOSEN
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+    def declare(self, document: Document, table: PatternTable) -> AclsDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_acls(document, table)
+        findings, spec = document.findings, document.spec
+        model = document.validated(self.model())
+        if not isinstance(document.root.get("spec"), MappingNode):
+            return None
+        principals = declare_principals(spec, findings)
+        if not spec.keys.keys() & {"rules", *SHORT_FORM}:
+            findings.add(_NOTHING, spec)
+        nodes = spec.get("rules")
+        rule_nodes = nodes.items if isinstance(nodes, SequenceNode) else []
+        rules = list(declare_short_form(spec, principals, table, findings))
+        for index, node in enumerate(rule_nodes):
+            if isinstance(node, MappingNode):
+                want = model.spec.rules[index] if model else None
+                terms = (
+                    None
+                    if want is None
+                    else terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
+                )
+                rule = declare_rule(node, terms, principals, table.named(node, findings), findings)
+                rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
+        places = frozenset(_places(rules)) if "exceptions" in spec.values else None
+        items = model.spec.exceptions if model else None
+        exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings, places)
+        owned = owned_topics(spec, table, findings)
+        return AclsDeclaration(document.heading, tuple(rules), exceptions, owned) if model else None
 
     def check(self, loaded: Loaded) -> None:
         """Reports rules whose role is unknown or does not fit."""
@@ -112,40 +107,6 @@ class AclsKind(Kind["AclsDocument"]):
 
 _FORM = Trouble(Code.RULE_FORM, "exactly one of allow and deny is expected in a role's rule", "write one of them")
 _RESOURCE = Trouble(Code.RULE_FORM, "the rule names no resource", "add topics: $topics, or another resource")
-
-
-def declare_role(document: Document, table: PatternTable) -> RoleDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no role."""
-    findings, spec, heading = document.findings, document.spec, document.heading
-    model = document.validated(RoleKind.model())
-    # A redefined role would change every rule that uses it, in files that the change does not show.
-    if heading.name in BUILT_IN_ROLES:
-        message = f"{heading.name} is a built-in role and cannot be redefined"
-        findings.add_at(Trouble(Code.BUILT_IN_ROLE, message, "give the role another name"), heading.origin)
-    nodes = spec.get("rules")
-    parameters, words = _parameters(spec), _words(spec)
-    rules, used = [], set[ResourceType | str]()
-    for node in nodes.items if isinstance(nodes, SequenceNode) else []:
-        if isinstance(node, MappingNode):
-            templates = _templates(node, words, findings)
-            takes, names = _split(node, parameters, words, table, findings)
-            used.update(takes, (word for one in templates for word in WORD.findall(one.text)))
-            kinds = [one.kind for one in templates]
-            action = permission(node, [*takes, *(pattern.resource_type for pattern in names), *kinds], findings)
-            if ("allow" in node.values) == ("deny" in node.values):
-                findings.add(_FORM, node)
-            elif not node.keys.keys() & FIELDS.keys():
-                findings.add(_RESOURCE, node)
-            rules += [RoleRule(action, takes, names, findings.origin(node), templates)] if action else []
-    for kind, place in parameters.items():
-        if kind not in used:
-            advice = f"use it, as {FIELD_OF[kind]}: ${FIELD_OF[kind]}, or remove it"
-            findings.add(Trouble(Code.ROLE_PARAMETERS, f"no rule takes ${FIELD_OF[kind]}", advice), place)
-    for word, place in words.items():
-        if word not in used:
-            advice = did_you_mean(word, FIELD_OF.values(), "use it in a name, or remove it")
-            findings.add(Trouble(Code.ROLE_PARAMETERS, f"no name holds ${word}", advice), place)
-    return RoleDeclaration(heading.name, tuple(parameters), (), tuple(rules), heading, tuple(words)) if model else None
 
 
 def _parameters(spec: MappingNode) -> dict[ResourceType, ScalarNode]:
@@ -250,6 +211,37 @@ class RoleKind(Kind["RoleDocument"]):
     name = "Role"
     touched = Touched.ANY
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
-        """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_role(document, table)
+    def declare(self, document: Document, table: PatternTable) -> RoleDeclaration | None:
+        """Checks and converts; ``None`` after reporting problems that leave no role."""
+        findings, spec, heading = document.findings, document.spec, document.heading
+        model = document.validated(self.model())
+        # A redefined role would change every rule that uses it, in files that the change does not show.
+        if heading.name in BUILT_IN_ROLES:
+            message = f"{heading.name} is a built-in role and cannot be redefined"
+            findings.add_at(Trouble(Code.BUILT_IN_ROLE, message, "give the role another name"), heading.origin)
+        nodes = spec.get("rules")
+        parameters, words = _parameters(spec), _words(spec)
+        rules, used = [], set[ResourceType | str]()
+        for node in nodes.items if isinstance(nodes, SequenceNode) else []:
+            if isinstance(node, MappingNode):
+                templates = _templates(node, words, findings)
+                takes, names = _split(node, parameters, words, table, findings)
+                used.update(takes, (word for one in templates for word in WORD.findall(one.text)))
+                kinds = [one.kind for one in templates]
+                action = permission(node, [*takes, *(pattern.resource_type for pattern in names), *kinds], findings)
+                if ("allow" in node.values) == ("deny" in node.values):
+                    findings.add(_FORM, node)
+                elif not node.keys.keys() & FIELDS.keys():
+                    findings.add(_RESOURCE, node)
+                rules += [RoleRule(action, takes, names, findings.origin(node), templates)] if action else []
+        for kind, place in parameters.items():
+            if kind not in used:
+                advice = f"use it, as {FIELD_OF[kind]}: ${FIELD_OF[kind]}, or remove it"
+                findings.add(Trouble(Code.ROLE_PARAMETERS, f"no rule takes ${FIELD_OF[kind]}", advice), place)
+        for word, place in words.items():
+            if word not in used:
+                advice = did_you_mean(word, FIELD_OF.values(), "use it in a name, or remove it")
+                findings.add(Trouble(Code.ROLE_PARAMETERS, f"no name holds ${word}", advice), place)
+        return (
+            RoleDeclaration(heading.name, tuple(parameters), (), tuple(rules), heading, tuple(words)) if model else None
+        )

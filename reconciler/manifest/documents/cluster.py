@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, Kind, Loaded, Touched
+from reconciler.manifest.documents.kind import Kind, Loaded, Touched
 from reconciler.manifest.parts.clusters import (
     DEFAULT_BARRIER_TIMEOUT,
     DEFAULT_BARRIER_WAIT,
@@ -187,38 +187,6 @@ FACTS: Final = FrozenMap(
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
 
 
-def declare_cluster(document: Document, table: PatternTable) -> ClusterDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no cluster."""
-    findings, spec = document.findings, document.spec
-    model = document.validated(ClusterKind.model())
-    stated = declare_stated(document, model.spec if model else None, table)
-    scope = declare_scope(spec, table, findings)
-    items = model.spec.exceptions if model else None
-    exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings)
-    _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
-    warn_of_references(spec, findings)
-    _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
-    if model is not None and Topic.KIND in model.spec.prune:
-        _report_pruning_nothing(scope, spec, findings)
-    layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
-    # Only now: the checks above report what they find even in a document that is not valid as a whole.
-    if model is None or stated is None:
-        return None
-    wants = model.spec
-    declared = replace(
-        stated,
-        scope=scope,
-        prune=frozenset(wants.prune),
-        ignore_origins=with_origins(scope.ignore, spec.get("ignore"), findings),
-        ignore_configs=tuple(sorted(set(wants.ignore_configs))),
-        vars=FrozenMap(wants.vars),
-        var_origins=_key_origins(spec.get("vars"), findings),
-        lint_exceptions=exceptions,
-        topic_defaults=layers,
-    )
-    return with_flavor(declared)
-
-
 def _report_pruning_nothing(scope: Scope, spec: MappingNode, findings: Findings) -> None:
     """Pruning reaches what an item of ``include`` names as topics; without one it would silently do nothing."""
     if not scope.holds_topics:
@@ -356,9 +324,36 @@ class ClusterKind(Kind["ClusterDocument"]):
     touched = Touched.NAMED
     takes_variables = False
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
-        """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_cluster(document, table)
+    def declare(self, document: Document, table: PatternTable) -> ClusterDeclaration | None:
+        """Checks and converts; ``None`` after reporting problems that leave no cluster."""
+        findings, spec = document.findings, document.spec
+        model = document.validated(self.model())
+        stated = declare_stated(document, model.spec if model else None, table)
+        scope = declare_scope(spec, table, findings)
+        items = model.spec.exceptions if model else None
+        exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings)
+        _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
+        warn_of_references(spec, findings)
+        _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
+        if model is not None and Topic.KIND in model.spec.prune:
+            _report_pruning_nothing(scope, spec, findings)
+        layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
+        # Only now: the checks above report what they find even in a document that is not valid as a whole.
+        if model is None or stated is None:
+            return None
+        wants = model.spec
+        declared = replace(
+            stated,
+            scope=scope,
+            prune=frozenset(wants.prune),
+            ignore_origins=with_origins(scope.ignore, spec.get("ignore"), findings),
+            ignore_configs=tuple(sorted(set(wants.ignore_configs))),
+            vars=FrozenMap(wants.vars),
+            var_origins=_key_origins(spec.get("vars"), findings),
+            lint_exceptions=exceptions,
+            topic_defaults=layers,
+        )
+        return with_flavor(declared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,25 +385,6 @@ class FleetDeclaration:
     def heading(self) -> Heading:
         """Its document's heading."""
         return Heading("Fleet", self.name, *self.origin)
-
-
-def declare_fleet(document: Document) -> FleetDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no fleet."""
-    findings, heading = document.findings, document.heading
-    model = document.validated(FleetKind.model())
-    nodes = document.spec.get("waves")
-    places = nodes.items if isinstance(nodes, SequenceNode) else []
-    _check_names(places, findings)
-    if model is None:
-        return None
-    limits = model.spec.limits
-    return FleetDeclaration(
-        heading.name,
-        heading.origin,
-        tuple(_wave(wave, place, findings) for wave, place in zip(model.spec.waves, places, strict=True)),
-        limits.max_changed_clusters_percent if limits else None,
-        limits.max_deletes if limits else None,
-    )
 
 
 def check_waves(fleet: FleetDeclaration, clusters: Iterable[ClusterDeclaration], findings: Findings) -> None:
@@ -461,9 +437,23 @@ class FleetKind(Kind["FleetDocument"]):
     touched = Touched.ANY
     takes_variables = False
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
-        """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_fleet(document)
+    def declare(self, document: Document, table: PatternTable) -> FleetDeclaration | None:
+        """Checks and converts; ``None`` after reporting problems that leave no fleet."""
+        findings, heading = document.findings, document.heading
+        model = document.validated(self.model())
+        nodes = document.spec.get("waves")
+        places = nodes.items if isinstance(nodes, SequenceNode) else []
+        _check_names(places, findings)
+        if model is None:
+            return None
+        limits = model.spec.limits
+        return FleetDeclaration(
+            heading.name,
+            heading.origin,
+            tuple(_wave(wave, place, findings) for wave, place in zip(model.spec.waves, places, strict=True)),
+            limits.max_changed_clusters_percent if limits else None,
+            limits.max_deletes if limits else None,
+        )
 
     def check(self, loaded: Loaded) -> None:
         """Warns of waves without clusters."""

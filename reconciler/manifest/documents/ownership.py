@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, Kind, Loaded, Touched
+from reconciler.manifest.documents.kind import Kind, Loaded, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import FIELDS, PatternTable, named_operations
 from reconciler.manifest.parts.rules import checked_texts
@@ -53,28 +53,6 @@ class OwnershipDeclaration:
     heading: Heading
     owners: tuple[OwnerDeclaration, ...]
     consents: tuple[OwnerConsent, ...]
-
-
-def declare_ownership(document: Document, table: PatternTable) -> OwnershipDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no document."""
-    findings, spec = document.findings, document.spec
-    model = document.validated(OwnershipKind.model())
-    if model is not None and not (model.spec.owners or model.spec.consents or model.spec.teams):
-        findings.add(_EMPTY, document.root.keys["spec"])
-    owners: list[OwnerDeclaration] = []
-    consents: list[OwnerConsent] = []
-    teams = spec.get("teams")
-    if isinstance(teams, MappingNode):
-        for key, value in teams.values.items():
-            owners += _team(teams.keys[key], value, table, findings)
-    for node, item in paired(spec.get("owners"), model.spec.owners if model else None):
-        owners += _owner(node, item, table, findings)
-        team = item.team if item else ""
-        for inner, consent in paired(node.get("consents"), item.consents if item else None):
-            consents += _consent(inner, consent, team, table, findings, own_file=False)
-    for node, given in paired(spec.get("consents"), model.spec.consents if model else None):
-        consents += _consent(node, given, given.team if given else "", table, findings, own_file=True)
-    return OwnershipDeclaration(document.heading, tuple(owners), tuple(consents)) if model else None
 
 
 def check_teams(
@@ -187,9 +165,26 @@ class OwnershipKind(Kind["OwnershipDocument"]):
     name = "Ownership"
     touched = Touched.ANY
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+    def declare(self, document: Document, table: PatternTable) -> OwnershipDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_ownership(document, table)
+        findings, spec = document.findings, document.spec
+        model = document.validated(self.model())
+        if model is not None and not (model.spec.owners or model.spec.consents or model.spec.teams):
+            findings.add(_EMPTY, document.root.keys["spec"])
+        owners: list[OwnerDeclaration] = []
+        consents: list[OwnerConsent] = []
+        teams = spec.get("teams")
+        if isinstance(teams, MappingNode):
+            for key, value in teams.values.items():
+                owners += _team(teams.keys[key], value, table, findings)
+        for node, item in paired(spec.get("owners"), model.spec.owners if model else None):
+            owners += _owner(node, item, table, findings)
+            team = item.team if item else ""
+            for inner, consent in paired(node.get("consents"), item.consents if item else None):
+                consents += _consent(inner, consent, team, table, findings, own_file=False)
+        for node, given in paired(spec.get("consents"), model.spec.consents if model else None):
+            consents += _consent(node, given, given.team if given else "", table, findings, own_file=True)
+        return OwnershipDeclaration(document.heading, tuple(owners), tuple(consents)) if model else None
 
     def check(self, loaded: Loaded) -> None:
         """Reports unknown teams, and warns of teams without files; only if every document could be read."""

@@ -119,26 +119,6 @@ class AccessTestsDeclaration:
 _GLOB: Final = "end it with a star for all that begin so, as in User:svc-*"
 
 
-def declare_access_tests(document: Document, table: PatternTable) -> AccessTestsDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no document."""
-    findings = document.findings
-    model = document.validated(AccessTestsKind.model())
-    nodes = document.spec.get("tests")
-    places = nodes.items if isinstance(nodes, SequenceNode) else []
-    _check_names(places, findings)
-    accepted = declare_test_exceptions(document.spec, model.spec.exceptions if model else None, findings)
-    tests: list[AccessTest] = []
-    for index, node in enumerate(places):
-        if isinstance(node, MappingNode):
-            item = model.spec.tests[index] if model else None
-            tests += _claims(document.heading.name, node, item, table, findings)
-    tests = [replace(test, exception=accepted.get(test.name)) for test in tests]
-    controls = tuple(_controls(document.spec.get("controls"), table, findings))
-    if not {"tests", "controls"} & document.spec.keys.keys():
-        findings.add(_NOTHING, document.spec)
-    return AccessTestsDeclaration(document.heading, tuple(tests), controls) if model else None
-
-
 def _controls(node: Node | None, table: PatternTable, findings: Findings) -> Iterator[Control]:
     for item in node.items if isinstance(node, SequenceNode) else ():
         if not isinstance(item, MappingNode):
@@ -249,9 +229,24 @@ class AccessTestsKind(Kind["AccessTestsDocument"]):
     name = "AccessTests"
     touched = Touched.ANY
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+    def declare(self, document: Document, table: PatternTable) -> AccessTestsDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_access_tests(document, table)
+        findings = document.findings
+        model = document.validated(self.model())
+        nodes = document.spec.get("tests")
+        places = nodes.items if isinstance(nodes, SequenceNode) else []
+        _check_names(places, findings)
+        accepted = declare_test_exceptions(document.spec, model.spec.exceptions if model else None, findings)
+        tests: list[AccessTest] = []
+        for index, node in enumerate(places):
+            if isinstance(node, MappingNode):
+                item = model.spec.tests[index] if model else None
+                tests += _claims(document.heading.name, node, item, table, findings)
+        tests = [replace(test, exception=accepted.get(test.name)) for test in tests]
+        controls = tuple(_controls(document.spec.get("controls"), table, findings))
+        if not {"tests", "controls"} & document.spec.keys.keys():
+            findings.add(_NOTHING, document.spec)
+        return AccessTestsDeclaration(document.heading, tuple(tests), controls) if model else None
 
 
 METADATA_VERSION: Final = "metadata.version"

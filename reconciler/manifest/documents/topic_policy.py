@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, Kind, Touched
+from reconciler.manifest.documents.kind import Kind, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import integer
 from reconciler.manifest.parts.resources import PatternTable
@@ -275,20 +275,6 @@ class TopicPolicyDeclaration:
     rules: tuple[TopicRule, ...]
 
 
-def declare_topic_policy(document: Document, table: PatternTable) -> TopicPolicyDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no document."""
-    findings = document.findings
-    model = document.validated(TopicPolicyKind.model())
-    nodes = document.spec.get("rules")
-    _check_names(nodes, findings)
-    rules: list[TopicRule] = []
-    for node, item in paired(nodes, model.spec.rules if model else None):
-        rules += _rule(document.heading.name, node, item, table, findings)
-    accepted = _exceptions(document.spec, model.spec.exceptions if model else None, table, findings)
-    rules = [replace(rule, exceptions=accepted.get(rule.name or "", ())) for rule in rules]
-    return TopicPolicyDeclaration(document.heading, tuple(rules)) if model else None
-
-
 def _check_names(nodes: Node | None, findings: Findings) -> None:
     first: dict[str, Origin] = {}
     for item in nodes.items if isinstance(nodes, SequenceNode) else []:
@@ -394,6 +380,15 @@ class TopicPolicyKind(Kind["TopicPolicyDocument"]):
     touched = Touched.ANY
     code_fields = frozenset({"expression", "pattern"})
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+    def declare(self, document: Document, table: PatternTable) -> TopicPolicyDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_topic_policy(document, table)
+        findings = document.findings
+        model = document.validated(self.model())
+        nodes = document.spec.get("rules")
+        _check_names(nodes, findings)
+        rules: list[TopicRule] = []
+        for node, item in paired(nodes, model.spec.rules if model else None):
+            rules += _rule(document.heading.name, node, item, table, findings)
+        accepted = _exceptions(document.spec, model.spec.exceptions if model else None, table, findings)
+        rules = [replace(rule, exceptions=accepted.get(rule.name or "", ())) for rule in rules]
+        return TopicPolicyDeclaration(document.heading, tuple(rules)) if model else None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents.kind import Declared, DesiredBuilder, Kind, Loaded, Touched
+from reconciler.manifest.documents.kind import DesiredBuilder, Kind, Loaded, Touched
 from reconciler.manifest.parts.bindings import OutsideScope
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, Heading
@@ -205,33 +205,6 @@ class TopicsDeclaration:
             yield item if item.absent or not fitting else replace(item, topic=instead(fitting, item.topic))
 
 
-def declare_topics(document: Document, table: PatternTable) -> TopicsDeclaration | None:
-    """Checks and converts; ``None`` after reporting problems that leave no document."""
-    findings, spec = document.findings, document.spec
-    model = document.validated(TopicsKind.model())
-    wants = model.spec.defaults if model else None
-    layers = declare_layers(spec.get("defaults"), wants, findings)
-    common = declare_topic_access(spec.get("defaults"), wants, table, findings)
-    nodes = spec.get("topics")
-    topics: list[DesiredTopic] = []
-    rules: list[RuleDeclaration] = []
-    for index, node in enumerate(nodes.items if isinstance(nodes, SequenceNode) else []):
-        if isinstance(node, MappingNode):
-            item = model.spec.topics[index] if model else None
-            own = declare_settings(node.get("configs"), findings)
-            access = declare_topic_access(node, item, table, findings)
-            _check(node, findings)
-            if item is not None:
-                topic = _topic(item, own)
-                if not item.absent:
-                    topic = upon(layers, topic, {**document.heading.labels, **item.labels})
-                    rules.extend(access.over(common).on(item.name) if item.name else ())
-                origin = findings.origin(node.get("name") or node)
-                topics.append(DesiredTopic(topic, origin, FrozenMap(item.labels), item.absent, document.heading.labels))
-    overrides = tuple(_overrides(spec, model.spec.overrides if model else None, topics, table, findings))
-    return TopicsDeclaration(document.heading, tuple(topics), tuple(rules), overrides) if model else None
-
-
 def _overrides(
     spec: MappingNode,
     items: "Sequence[ClusterOverride] | None",
@@ -348,9 +321,33 @@ class TopicsKind(Kind["TopicsDocument"]):
     name = "Topics"
     touched = Touched.CHOSEN
 
-    def declare(self, document: Document, table: PatternTable) -> Declared | None:
+    def declare(self, document: Document, table: PatternTable) -> TopicsDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
-        return declare_topics(document, table)
+        findings, spec = document.findings, document.spec
+        model = document.validated(self.model())
+        wants = model.spec.defaults if model else None
+        layers = declare_layers(spec.get("defaults"), wants, findings)
+        common = declare_topic_access(spec.get("defaults"), wants, table, findings)
+        nodes = spec.get("topics")
+        topics: list[DesiredTopic] = []
+        rules: list[RuleDeclaration] = []
+        for index, node in enumerate(nodes.items if isinstance(nodes, SequenceNode) else []):
+            if isinstance(node, MappingNode):
+                item = model.spec.topics[index] if model else None
+                own = declare_settings(node.get("configs"), findings)
+                access = declare_topic_access(node, item, table, findings)
+                _check(node, findings)
+                if item is not None:
+                    topic = _topic(item, own)
+                    if not item.absent:
+                        topic = upon(layers, topic, {**document.heading.labels, **item.labels})
+                        rules.extend(access.over(common).on(item.name) if item.name else ())
+                    origin = findings.origin(node.get("name") or node)
+                    topics.append(
+                        DesiredTopic(topic, origin, FrozenMap(item.labels), item.absent, document.heading.labels)
+                    )
+        overrides = tuple(_overrides(spec, model.spec.overrides if model else None, topics, table, findings))
+        return TopicsDeclaration(document.heading, tuple(topics), tuple(rules), overrides) if model else None
 
     def check(self, loaded: Loaded) -> None:
         """Reports grants whose role is unknown or does not fit."""

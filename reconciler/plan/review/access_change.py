@@ -365,14 +365,6 @@ class Transition:
         """Who gains and who loses what; computed once, when it is first asked for."""
         return compare_access(self.before, self.after, work=self.work)
 
-    def after_ends(self, ended: Collection[AclBinding]) -> "Transition":
-        """The same, and then these bindings, which have ended, go too."""
-        made = frozenset(self.created)
-        created = tuple(one for one in self.created if one not in ended)
-        deleted = (*self.deleted, *(one for one in ended if one not in made))
-        after, work = self.before.with_changes(created, deleted), work_for(len(created) + len(deleted))
-        return Transition(self.before, after, created, deleted, self.stated, work)
-
     def from_ends(self, ended: Collection[AclBinding]) -> "Transition":
         """The same where these have ended before it as well: what is due to the steps and not to the ends alone."""
         made = frozenset(self.created)
