@@ -91,6 +91,8 @@ def _forked_readers() -> Iterator[None]:
     """Readings in this process are forked from one that has their libraries loaded, one for all as in a command."""
     reader_process.start_reader = lambda module: prepared().start_reader(module)  # type: ignore[assignment, return-value]
     reader_process._wanted.add(reader_process.MESSAGES)
+    if is_prepared():
+        prepared().join(os.getpid())
     yield
     reader_process._wanted.clear()
     for ready in reader_process._ready.values():
@@ -112,7 +114,7 @@ def _runs_keep_the_protocol(runs_followed: list[str]) -> Iterator[None]:
     yield
     found, runs_followed[:] = list(runs_followed), []
     if is_prepared():
-        found += written_in(prepared().directory)
+        found += written_in(prepared().home)
     assert found == []
 
 

@@ -50,7 +50,7 @@ try:
     mask = os.umask(0)
     os.umask(mask)
     limits = tuple((number, resource.getrlimit(number)) for number in {limited!r})
-    wanted = marshal.dumps(("command", sys.argv[1:], dict(os.environ), os.getcwd(), mask, limits))
+    wanted = marshal.dumps(("command", sys.argv[1:], dict(os.environ), os.getcwd(), mask, limits, {home!r}))
     channel = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     channel.connect({address!r})
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
@@ -91,8 +91,13 @@ class Prepared:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,  # a Ctrl-C is for us, and we end it
             )
-        self.programs = self.directory / "bin"
-        self.programs.mkdir()
+        self.join(os.getpid())
+
+    def join(self, worker: int) -> None:
+        """From here on what commands break is found below a directory of this worker, whose tests alone ran them."""
+        self.home = self.directory / str(worker)
+        self.programs = self.home / "bin"
+        self.programs.mkdir(parents=True, exist_ok=True)
         self._write_program(Path(sys.executable).parent / "reconciler")
 
     def _write_program(self, installed: Path) -> None:
@@ -103,6 +108,7 @@ class Prepared:
                 harmless=_HARMLESS,
                 limited=_LIMITED,
                 address=self._address,
+                home=str(self.home),
                 installed=str(installed),
             ),
             encoding="utf-8",
@@ -113,7 +119,7 @@ class Prepared:
         """What ``python -m MODULE ARGUMENT…`` ends with; a negative number is the signal that ended it."""
         mask = os.umask(0)
         os.umask(mask)
-        request = ("module", [module, *arguments], dict(os.environ), os.getcwd(), mask, _limits())
+        request = ("module", [module, *arguments], dict(os.environ), os.getcwd(), mask, _limits(), str(self.home))
         channel = _asked(self._address, request, 0, 1, 2)
         with channel:
             _number(channel)
@@ -198,7 +204,7 @@ def _started_reader(address: str, module: str) -> Forked:
     from reconciler.system.process import child_environment
 
     (task, to_task), (from_reply, reply) = os.pipe(), os.pipe()
-    request = ("reader", [module], child_environment(), os.getcwd(), 0o077, _limits())
+    request = ("reader", [module], child_environment(), os.getcwd(), 0o077, _limits(), "")
     channel = _asked(address, request, task, reply, 2)
     for theirs in (task, reply):
         os.close(theirs)
@@ -353,8 +359,9 @@ def _become(  # noqa: PLR0917
     place: str,
     mask: int,
     limits: tuple[tuple[int, tuple[int, int]], ...],
+    home: str,
 ) -> None:
-    """The process that was asked for; a reader does not return."""
+    """The process that was asked for; a reader does not return. Its runs are followed into ``home``."""
     for resource_number, limit in limits:
         resource.setrlimit(resource_number, limit)
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -375,7 +382,7 @@ def _become(  # noqa: PLR0917
     from reconciler.kafka import reader_process
     from tests.models.journal import follow_into
 
-    follow_into(Path(address).parent)
+    follow_into(Path(home))
     reader_process.start_reader = functools.partial(_started_reader, address)  # type: ignore[assignment]
     sys.argv = words if kind == "module" else ["reconciler", *words]
     try:

@@ -132,9 +132,9 @@ def follow_into(directory: Path) -> None:
 
 
 def written_in(directory: Path, suffix: str = "problems") -> list[str]:
-    """What processes have written since it was asked for last; those of every worker of the tests write here.
+    """What processes have written since it was asked for last.
 
-    A test that wants problems has them under a suffix of its own (``PROBLEMS``), or another test would fail for them.
+    A test that wants problems has them under a suffix of its own (``PROBLEMS``), or it would fail for them itself.
     """
     found = []
     for file in sorted(directory.glob(f"*.{suffix}")):

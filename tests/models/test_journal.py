@@ -3,6 +3,7 @@
 import os
 import signal
 from collections.abc import Sequence
+from copy import copy
 from typing import Any
 
 import pytest
@@ -117,9 +118,18 @@ def _performed() -> None:
 def test_a_run_in_a_process_of_its_own_is_followed_too(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PROBLEMS", "wanted")
     assert prepared().run("tests.models.test_journal") == -signal.SIGKILL
-    found = written_in(prepared().directory, "wanted")
+    found = written_in(prepared().home, "wanted")
     assert any("without a wait for brokers" in problem for problem in found)
     assert all("test_journal" in problem for problem in found)
+
+
+def test_what_a_command_breaks_is_a_problem_of_the_worker_that_ran_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PROBLEMS", "wanted")
+    worker, other = prepared(), copy(prepared())
+    other.join(0)
+    assert other.run("tests.models.test_journal") == -signal.SIGKILL
+    assert written_in(worker.home, "wanted") == []
+    assert written_in(other.home, "wanted")
 
 
 if __name__ == "__main__":  # such a process
