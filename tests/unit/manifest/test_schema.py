@@ -1,6 +1,7 @@
 """JSON Schemas: committed, valid, complete, and true to the examples."""
 
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,14 @@ from reconciler.model.listing import ListedItem
 from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 EXAMPLES = Path(__file__).parent / "examples.yaml"
+
+#: To generate them for each test would take longer than the tests.
+schema_of = cache(json_schema)
+
+
+@cache
+def validator_of(kind: str) -> jsonschema.Draft7Validator:
+    return jsonschema.Draft7Validator(schema_of(kind))
 
 
 class EditorLoader(yaml.SafeLoader):
@@ -43,12 +52,12 @@ def test_the_committed_schema_is_the_generated_one(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", SCHEMA_KINDS)
 def test_the_schema_is_one(kind: str) -> None:
-    jsonschema.Draft7Validator.check_schema(json_schema(kind))
+    jsonschema.Draft7Validator.check_schema(schema_of(kind))
 
 
 @pytest.mark.parametrize("kind", SCHEMA_KINDS)
 def test_every_field_has_a_description_and_an_example_that_fits(kind: str) -> None:
-    schema = json_schema(kind)
+    schema = schema_of(kind)
     objects = [schema, *schema["definitions"].values()]
     fields = [(name, field) for item in objects for name, field in item.get("properties", {}).items()]
     assert fields
@@ -62,8 +71,8 @@ def test_every_field_has_a_description_and_an_example_that_fits(kind: str) -> No
 
 @pytest.mark.parametrize("document", examples(), ids=lambda document: document["kind"])
 def test_examples_fit_their_schemas(document: dict[str, Any]) -> None:
-    jsonschema.Draft7Validator(json_schema(document["kind"])).validate(document)
-    jsonschema.Draft7Validator(json_schema(ANY_KIND)).validate(document)
+    validator_of(document["kind"]).validate(document)
+    validator_of(ANY_KIND).validate(document)
 
 
 def test_examples_are_manifests() -> None:
@@ -91,7 +100,7 @@ def test_mistakes_do_not_fit(wrong: dict[str, Any]) -> None:
         "metadata": {"name": "a"},
         "spec": {"principal": "User:a", "rules": []},
     }
-    validator = jsonschema.Draft7Validator(json_schema("Acls"))
+    validator = validator_of("Acls")
     assert validator.is_valid(document)
     assert not validator.is_valid(document | wrong)
 
@@ -109,7 +118,7 @@ def test_every_field_is_documented() -> None:
     spans = re.findall(r"`[^`\n]+`", reference())
     words = {word for span in spans for word in re.findall(r"[\w-]+", span)}
     # What each config does, Kafka documents.
-    assert fields_of(json_schema(ANY_KIND)) - words - TOPIC_CONFIGS.keys() == set()
+    assert fields_of(schema_of(ANY_KIND)) - words - TOPIC_CONFIGS.keys() == set()
 
 
 def test_examples_of_the_reference_are_manifests() -> None:
@@ -154,7 +163,7 @@ spec: {spec}
 )
 def test_a_variable_fits_wherever_the_reader_takes_one(kind: str, spec: str) -> None:
     document = yaml.safe_load(VARYING.format(kind=kind, spec=spec))
-    jsonschema.Draft7Validator(json_schema(kind)).validate(document)
+    validator_of(kind).validate(document)
 
 
 @pytest.mark.parametrize(
@@ -176,24 +185,24 @@ def test_what_the_reader_refuses_does_not_fit(kind: str, spec: str) -> None:
     with pytest.raises(ManifestError):
         load([Source("a.yaml", text)])
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft7Validator(json_schema(kind)).validate(yaml.safe_load(text))
+        validator_of(kind).validate(yaml.safe_load(text))
 
 
 @pytest.mark.parametrize("kind", KINDS_BY_NAME)
 def test_an_editor_proposes_a_whole_document(kind: str) -> None:
     """As the YAML language server reads it: a snippet, whose body is a manifest once ``$`` is no place any more."""
-    (snippet,) = json_schema(kind)["defaultSnippets"]
-    (same,) = json_schema(ANY_KIND)["definitions"][f"{kind}Document"]["defaultSnippets"]
+    (snippet,) = schema_of(kind)["defaultSnippets"]
+    (same,) = schema_of(ANY_KIND)["definitions"][f"{kind}Document"]["defaultSnippets"]
     assert snippet == same
     text = yaml.safe_dump(snippet["body"], sort_keys=False)
     assert not re.search(r"(?<!\\)\$", text)
     document = yaml.safe_load(text.replace("\\$", "$").replace("\\}", "}"))
-    jsonschema.Draft7Validator(json_schema(kind)).validate(document)
+    validator_of(kind).validate(document)
     assert load([Source("a.yaml", yaml.safe_dump(document))]).documents or kind == "Role"
 
 
 def test_an_editor_proposes_roles_and_configs() -> None:
-    schema = json_schema(ANY_KIND)["definitions"]
+    schema = schema_of(ANY_KIND)["definitions"]
     for rule in ("RuleItem", "TopicGrant"):
         assert schema[rule]["properties"]["role"]["anyOf"][0]["enum"] == sorted(BUILT_IN_ROLES)
     configs = schema["TopicConfigs"]
@@ -207,6 +216,6 @@ def test_an_editor_proposes_roles_and_configs() -> None:
 @pytest.mark.parametrize("resource", listed_types(), ids=lambda resource: resource.KIND)
 def test_a_listed_kind_is_written_under_the_key_that_its_document_has(resource: type[ListedItem]) -> None:
     kind: WrittenKind = listed_kind(resource)
-    spec = json_schema(kind.document)["properties"]["spec"]
-    found = spec.get("properties") or json_schema(kind.document)["definitions"][f"{kind.document}Spec"]["properties"]
+    spec = schema_of(kind.document)["properties"]["spec"]
+    found = spec.get("properties") or schema_of(kind.document)["definitions"][f"{kind.document}Spec"]["properties"]
     assert kind.items_key in found
