@@ -117,6 +117,16 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (25, ("tests/security/test_access_floods.py",)),
     (25, ("tests/integration/test_serve.py",)),
     (25, ("tests/security/test_audit.py",)),
+    # One parser of Terraform's language: 2 s of a processor to make.
+    (
+        20,
+        (
+            "tests/integration/test_convert.py",
+            "tests/integration/test_convert_layout.py",
+            "tests/integration/test_convert_terraform.py",
+            "tests/property/test_convert_sources.py",
+        ),
+    ),
     (20, ("tests/integration/test_tutorials.py",)),
     # Whatever else has a broker or Spark, or tries a law on many examples; then all the others, in their order.
     (20, ("tests/integration/", "tests/contract/", "tests/property/", "tests/security/")),
