@@ -44,7 +44,7 @@ class Running:
 
     def __init__(self, sites: list[Site], packages: tuple[str, ...], known: Path, outcomes: Path, workers: int) -> None:
         self._sites, self._known, self._path, self._workers = sites, known, outcomes, workers
-        self._ours = tuple(str(ROOT / package) + os.sep for package in packages)
+        self._ours = tuple(f"{ROOT}/{package}" for package in packages)
         self._reports: list[pytest.TestReport] = []
         self._caches: list[Any] = []
         self.outcomes: dict[Site, str] = {}

@@ -3,7 +3,6 @@
 import ast
 import random
 from collections.abc import Iterator
-from pathlib import Path
 from types import CodeType
 from typing import NamedTuple
 
@@ -95,12 +94,17 @@ def faulty(site: Site) -> CodeType:
     return compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True)
 
 
+def package_of(file: str, packages: tuple[str, ...]) -> str | None:
+    """The longest beginning of a file's path that is among ``packages``."""
+    return max((package for package in packages if file.startswith(package)), key=len, default=None)
+
+
 def sample(packages: tuple[str, ...], count: int, seed: int) -> list[Site]:
     """``count`` faults of each package, in an order that does not depend on it: a larger count only adds some."""
+    files = sorted(str(file.relative_to(ROOT)) for file in (ROOT / "reconciler").rglob("*.py"))
     chosen = []
     for package in packages:
-        files = sorted(Path(ROOT / package).rglob("*.py"))
-        sites = [site for file in files for site in sites_of(str(file.relative_to(ROOT)))]
+        sites = [site for file in files if package_of(file, packages) == package for site in sites_of(file)]
         random.Random(f"{seed} {package}").shuffle(sites)
         chosen.append(sites[:count])
     # One package after the other, so that a run that is cut short has seen all of them.
