@@ -26,7 +26,7 @@ INSTALL_ALL = ! $(BIN)/python -m pip config list | grep -qE 'index|proxy|trusted
 	  && $(PIP) --require-hashes --no-deps -r $(VENV)/uv.lock \
 	  && $(UV) --require-hashes $(BYTECODE) -r requirements.lock && $(UV) -e .
 
-.PHONY: setup demo test test-ci test-compat test-long explore mutants mutants-sampled lint format bench figures schema reference docs dist pictures lock clean
+.PHONY: setup demo test test-ci test-compat test-long explore mutants lint format bench figures schema reference docs dist pictures lock clean
 
 setup: $(STAMP)
 
@@ -64,12 +64,9 @@ test-long: $(STAMP)
 explore: $(STAMP)
 	HYPOTHESIS_PROFILE=explore $(BIN)/python -m pytest tests/property tests/unit -m "not long and not compat" --processes $(WORKERS)
 
-## Each known fault in a copy of the code; fails where no test notices it.
+## Known faults that tests must notice; then faults at random places, and the share that they notice.
 mutants: $(STAMP)
 	$(BIN)/python -m tests.mutants
-
-## Faults at random places, the same in every run, and the share that quick tests notice.
-mutants-sampled: $(STAMP)
 	$(BIN)/python -m tests.mutants.sampled
 
 ## Format, style, types, import contracts, the words of documents; changes nothing.

@@ -1,4 +1,4 @@
-"""Faults at random places, and the share that quick tests notice (``make mutants-sampled``)."""
+"""Faults at random places, and the share that quick tests notice (``make mutants``)."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""What `make mutants-sampled` puts into the code: one fault each, somewhere in a function, the same in each run."""
+"""What `make mutants` puts into the code: one fault each, somewhere in a function, the same in each run."""
 
 import ast
 from pathlib import Path
