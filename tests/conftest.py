@@ -251,10 +251,18 @@ def spark() -> "Iterator[SparkSession]":
         yield session
 
 
-@pytest.fixture(params=["spark", pytest.param("frames", marks=pytest.mark.long), "local"])
-def engine(request: pytest.FixtureRequest, spark: "SparkSession") -> "Engine":
+@pytest.fixture(
+    params=[
+        pytest.param("spark", marks=pytest.mark.spark),
+        pytest.param("frames", marks=[pytest.mark.spark, pytest.mark.long]),
+        "local",
+    ]
+)
+def engine(request: pytest.FixtureRequest) -> "Engine":
     """Every engine of a fleet, Spark also as far as Spark Connect has it: what holds on one holds on the others."""
     from reconciler.parts.fleet.engine import LocalEngine
     from reconciler.parts.fleet.spark.engine import SparkEngine
 
-    return LocalEngine() if request.param == "local" else SparkEngine(spark, frames=request.param == "frames")
+    if request.param == "local":
+        return LocalEngine()
+    return SparkEngine(request.getfixturevalue("spark"), frames=request.param == "frames")

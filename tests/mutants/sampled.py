@@ -26,7 +26,14 @@ PACKAGES: Final = (
     "reconciler/parts/serve/",
 )
 #: Without brokers and Spark: a fault takes seconds.
-TESTS: Final = ("tests/unit", "tests/cases", "tests/property", "tests/contract", "tests/security")
+TESTS: Final = (
+    "tests/unit",
+    "tests/cases",
+    "tests/property",
+    "tests/contract",
+    "tests/security",
+    "tests/integration/fleet",
+)
 _LEFT_OUT: Final = ("kill_points", "floods", "killed_server", "test_streams", "hostile_manifests")
 
 

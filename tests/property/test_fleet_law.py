@@ -39,7 +39,6 @@ from tests.property.strategies import bindings, live_topics, states, wild_bindin
 if TYPE_CHECKING:
     from reconciler.parts.fleet.engine import Engine
 
-pytestmark = pytest.mark.spark
 
 _NAMES = itertools.count()
 any_binding = st.one_of(bindings, wild_bindings)

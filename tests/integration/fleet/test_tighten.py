@@ -24,7 +24,6 @@ from tests.worlds import binding
 if TYPE_CHECKING:
     from reconciler.parts.fleet.engine import Engine
 
-pytestmark = pytest.mark.spark
 
 CLUSTERS = ("east", "west", "south")
 KEPT = (HeldReason.KEEP, "disaster")
