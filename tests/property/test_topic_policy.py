@@ -1,6 +1,7 @@
 """Laws of topic policies: a doubt is never a pass, and a proposal is a manifest that its own topics keep."""
 
 import datetime
+import re
 from collections.abc import Mapping
 
 from hypothesis import assume, given
@@ -10,6 +11,7 @@ from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
 from reconciler.manifest.manifests import load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.manifests import policy_text
+from reconciler.manifest.write.text import scalar
 from reconciler.manifest.write.text import topic_problem
 from reconciler.model.desired import DesiredState, DesiredTopic, Expiry, Origin
 from reconciler.model.scope import NameSelector
@@ -97,6 +99,8 @@ def reread(rules: tuple[ProposedRule, ...]) -> TopicPolicy:
     (document,) = load([Source("proposal.yaml", text)]).of(TopicPolicyDeclaration)
     assert document.heading.match_labels == {"env": "prod"}
     assert len(document.rules) == len(rules)
+    heads = re.findall(r"    # kept by ([0-9,]+) of ([0-9,]+) topics?\n    - name: (.+)\n", text)
+    assert heads == [(f"{rule.kept:,}", f"{rule.topics:,}", scalar(rule.rule.name or "")) for rule in rules]
     return TopicPolicy(document.rules)
 
 

@@ -110,6 +110,13 @@ def test_a_topic_of_another_team_cannot_be_declared() -> None:
     assert breaches({PAY: topics}) == [f"{PAY} topic TOPIC ledger.v3 of ledger"]
 
 
+def test_a_topic_that_nobody_owns_may_be_declared_and_not_deleted() -> None:
+    topics = document("Topics", "  topics: [{name: nobodys, absent: true}]")
+    assert breaches({PAY: topics}) == [f"{PAY} unowned deletion of topic nobodys of nobody"]
+    own = document("Topics", "  topics: [{name: __consumer_offsets}]")
+    assert breaches({PAY: own}) == [f"{PAY} unowned topic __consumer_offsets of nobody"]
+
+
 CONSENT = "{{to: payments, operations: [READ], topics: [ledger.v2], expires: {day}}}"
 
 

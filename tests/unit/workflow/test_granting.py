@@ -99,6 +99,8 @@ def test_what_is_declared_already_is_said_and_what_ends_sooner_is_extended(place
     again = granted(place, "User:orders", topic("x"), GrantTerms(Expiry(date(2026, 11, 30))))
     assert again.edit.files == {}
     assert "until 2026-12-01" in again.notes[0]
+    same = granted(place, "User:orders", topic("x"), GrantTerms(Expiry(date(2026, 12, 1)), "once more"))
+    assert (same.edit.files, len(same.notes)) == ({}, 1)
     (text,) = granted(place, "User:orders", topic("x"), GrantTerms(Expiry(date(2027, 1, 1)))).edit.files.values()
     assert text == ORDERS + "    - {allow: READ, topics: [x], expires: 2027-01-01}\n"
 
@@ -125,6 +127,16 @@ def test_revoking_everything_keeps_a_document_with_comments(place: Path) -> None
     assert text is not None
     assert "# what it keeps" in text
     assert "rules: []" in text
+
+
+def test_revoking_everything_removes_a_document_of_which_nothing_is_left(place: Path) -> None:
+    file, asked = place / "teams" / "orders" / "acls.yaml", AskedAccess("User:orders")
+    bare = "\n".join(line for line in ORDERS.splitlines() if "#" not in line) + "\n  principal: User:orders\n"
+    file.write_text(bare, encoding="utf-8")
+    assert revoke(str(place), None, asked, DAY).edit.files == {"teams/orders/acls.yaml": None}
+    file.write_text(bare + "  exceptions: [{check: KA007, reason: r, expires: 2027-01-01}]\n", encoding="utf-8")
+    (text,) = revoke(str(place), None, asked, DAY).edit.files.values()
+    assert "exceptions:" in (text or "")
 
 
 def test_what_still_grants_the_same_is_named(place: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from reconciler.app.apply import Unattended
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import WorkflowError
 from reconciler.apply.audit import AUDIT
 from reconciler.apply.barrier import start_sentinels
 from reconciler.apply.lease import marker
@@ -45,6 +46,16 @@ def test_manifests_that_cannot_be_read_end_nothing(world: World, broken: str) ->
     found = world.round()
     assert "problem" in found.failure
     assert world.bindings() == LIVE
+
+
+@pytest.mark.parametrize("advice", [None, "fetch it first"])
+def test_what_to_do_about_a_failure_is_kept(world: World, advice: str | None) -> None:
+    class Unreadable(DirectorySource):
+        def checkout(self) -> Any:
+            raise WorkflowError("no such\n  commit", advice)
+
+    found = world.round(source=Unreadable(str(world.manifests)))
+    assert (found.failure, found.advice) == ("no such commit", advice or "")
 
 
 def test_a_cluster_that_cannot_be_read_loses_nothing(world: World) -> None:
