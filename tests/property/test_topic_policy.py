@@ -11,8 +11,7 @@ from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
 from reconciler.manifest.manifests import load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.manifests import policy_text
-from reconciler.manifest.write.text import scalar
-from reconciler.manifest.write.text import topic_problem
+from reconciler.manifest.write.text import scalar, topic_problem
 from reconciler.model.desired import DesiredState, DesiredTopic, Expiry, Origin
 from reconciler.model.scope import NameSelector
 from reconciler.model.topic import Topic

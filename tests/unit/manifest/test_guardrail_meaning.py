@@ -31,7 +31,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.resources import NameForms
 from reconciler.manifest.read.findings import Source
 from reconciler.model.desired import Expiry
-from reconciler.model.scope import glob_contains
+from reconciler.model.scope import NameSelector, glob_contains
 from reconciler.parts.fleet.membership import Fleet, FleetLimits, Wave, fleet_of
 
 #: Fields that a manifest writes as any text, and that a rule compares as numbers: those of settings and features.
@@ -330,3 +330,11 @@ def test_a_tighter_fleet_counts_and_a_new_label_moves_no_cluster_to_an_earlier_w
         assert field in (found.waves[0].soak, found.waves[0].max_failures, found.limits.max_deletes)
         assert notices == []
     assert _fleet(("", ""), "canary")[0] == _AS_DECLARED
+
+
+def test_names_of_which_one_side_cannot_be_read_are_unclear() -> None:
+    names = Names(Meaning.LOOSER, Meaning.TIGHTER, Meaning.LOOSER, Meaning.TIGHTER)
+    one = NameSelector(literal=("a",))
+    assert [names.between(*pair) for pair in ((None, one), (one, None), (None, None))] == [Meaning.UNCLEAR] * 3
+    assert names.between(one, one) is None
+    assert names.between(one, NameSelector(any_name=True)) is Meaning.LOOSER

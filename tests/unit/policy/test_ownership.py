@@ -222,6 +222,20 @@ def test_the_consents_in_use_are_named_with_their_reason() -> None:
     )
 
 
+def test_a_consent_to_a_part_is_in_use_only_where_every_owner_consents() -> None:
+    owners = OWNERS + "    - {team: platform, topics: {prefix: ledger.audit.}}\n"
+    consent = "  consents: [{team: %s, to: payments, operations: [READ], topics: {prefix: %s}}]"
+    own = document("Ownership", consent % ("ledger", "ledger."), "own")
+    others = document("Ownership", consent % ("platform", "ledger.audit."), "others")
+    rules = acls("User:pay-svc", "{allow: READ, topics: {prefix: ledger.}}")
+    for more, used in (({}, 0), ({"platform.yaml": others}, 2)):
+        files = {"cluster.yaml": CLUSTER, "ownership.yaml": document("Ownership", f"  owners:{owners}", "teams")}
+        texts = {**files, "teams/ledger/own.yaml": own, PAY: rules, **more}
+        manifests = load(Source(path, text) for path, text in texts.items())
+        judged, wanted = ownerships_of(manifests, "prod", DAY)[0], desired_state(manifests, "prod", DAY)
+        assert (len(judged.used_consents(wanted)), len(judged.breaches(wanted))) == (used, 0 if used else 1)
+
+
 def test_of_many_consents_the_first_few_are_shown_and_each_that_leaves_a_breach() -> None:
     """Those that only say who agreed must not stand between a plan and its verdict."""
     origins = [Origin("own.yaml", line, 1) for line in range(1, 25)]

@@ -7,9 +7,11 @@ import pytest
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.safeguards import topic_rules
+from reconciler.model.desired import Expiry
 from reconciler.model.topic import Topic
+from reconciler.model.topic_rule import CountRule, RulePart, SettingRule
 from reconciler.policy.topic_checks import ClusterContext
-from reconciler.policy.topic_policy import TopicPolicy, TopicPolicyResult
+from reconciler.policy.topic_policy import Occasion, TopicPolicy, TopicPolicyResult, propose_policy
 
 DAY = datetime.date(2027, 1, 31)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod, labels: {env: prod}}\nspec: {}\n"
@@ -257,3 +259,39 @@ def test_a_warning_stops_nothing() -> None:
 def test_patterns_take_time_linear_to_the_name() -> None:
     name = "a" * 249
     assert decided([f"{{name: {name}}}"], ["{topics: {any: true}, names: {pattern: '(a+)+b'}}"]).findings
+
+
+@pytest.mark.parametrize(
+    ("rule", "asks"),
+    [
+        ("partitions: {min: 1}", False),
+        ("partitions: {minPerBroker: 1}", True),
+        ("partitions: {maxPerBroker: 1}", True),
+        ("relations: [{value: partitions, atMost: brokers}]", True),
+        ("relations: [{value: brokers, atMost: partitions}]", True),
+        ("relations: [{value: partitions, atMost: replicationFactor}]", False),
+        ("expression: partitions <= 3 * brokers", True),
+        ("expression: partitions <= 3", False),
+        ("configs: {retention.ms: {max: 1d}}", False),
+    ],
+)
+def test_brokers_are_counted_where_a_rule_needs_their_number(rule: str, asks: bool) -> None:
+    policy = document("TopicPolicy", f"  rules: [{{name: r, topics: {{any: true}}, message: m, {rule}}}]")
+    manifests = load([Source("cluster.yaml", CLUSTER), Source("policy.yaml", policy)])
+    assert TopicPolicy(topic_rules(manifests, "prod")).asks_for_brokers is asks
+
+
+def test_a_proposal_says_no_more_than_the_topics_do() -> None:
+    """A minimum of one partition says nothing, and -1 is no number among numbers, but a value without a limit."""
+
+    def proposed(partitions: int, retention: list[str]) -> dict[str | None, RulePart]:
+        topics = [Topic(f"t{number}", partitions, 3, {"retention.ms": text}) for number, text in enumerate(retention)]
+        rules = propose_policy(topics, Occasion("prod", "as it was", Expiry(DAY)))
+        return {one.rule.name: one.rule.parts[0] for one in rules}
+
+    for least in (1, 2):
+        count = proposed(least, ["1", "2"])["partitions"]
+        assert isinstance(count, CountRule)
+        assert (count.minimum, count.maximum) == (None if least == 1 else least, least)
+    within = [part for part in proposed(1, ["5", "6", "7", "8", "9"]).values() if isinstance(part, SettingRule)]
+    assert [(part.minimum and part.minimum.number, part.maximum and part.maximum.number) for part in within] == [(5, 9)]
