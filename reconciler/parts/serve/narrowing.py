@@ -308,7 +308,8 @@ class SeenMarks:
         was_there = self._was_there(one.binding)
         if was_there and not unseen:
             return _Belief.DOUBTED, False
-        if running or (self._before is not None and not was_there and one.end > self._before_at):
+        # What was there before was doubted above, or runs; before the first reading nothing is later.
+        if running or one.end > self._before_at:
             return _Belief.GIVEN, False
         return _Belief.UNSEEN, False
 

@@ -325,7 +325,7 @@ def run_round(
             found = deeds.look(checkout, began, clock_doubt)
     except WorkflowError as error:
         # A log has a line for it, however many an error has.
-        found = replace(found, failure=" ".join(str(error).split()), advice=error.advice or "")
+        found = replace(found, failure=" ".join(str(error).split()), advice=error.advice)
     except OSError as error:
         found = replace(found, failure=f"{error.filename or 'this machine'}: {error.strerror or error}")
     return replace(

@@ -73,6 +73,11 @@ def site() -> Iterator[_Site]:
         yield _Site(address, said)
 
 
+def test_an_address_of_ipv6_is_told_as_browsers_take_it() -> None:
+    with status_server("::1", 0, _Pages().answer, print) as address:
+        assert address.startswith("http://[::1]:")
+
+
 _CROWD = """\
 import resource, socket, sys, time
 _, most = resource.getrlimit(resource.RLIMIT_NOFILE)

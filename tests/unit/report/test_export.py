@@ -137,6 +137,7 @@ def test_what_cannot_be_said_is_named_where_a_reader_looks() -> None:
         opaque=(OpaqueBinding("User:x", "User:y", "*", 7, 3, None, 3),),
         unreadable_topics={"hidden": "TOPIC_AUTHORIZATION_FAILED"},
         acl_gap="one kind was not asked for",
+        topic_gap="some were not listed",
     )
     export = export_manifests(state)
     assert [item.item for item in export.left if isinstance(item.item, AclBinding)] == [hanging, poison]
@@ -155,6 +156,7 @@ def test_what_cannot_be_said_is_named_where_a_reader_looks() -> None:
         "# Topic __kr.lease: the name is reserved for the reconciler",
         "# Topic a_b: the name collides with a.b",
         "# Topic hidden could not be read: TOPIC_AUTHORIZATION_FAILED",
+        "# The topics may not be whole: some were not listed",
     ]
 
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from reconciler.app.options import PlanOptions
 from reconciler.app.plan import plan
@@ -133,3 +134,26 @@ def test_what_may_not_have_been_seen_goes_from_no_manifest(place: Path) -> None:
     (place / "live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
     with pytest.raises(WorkflowError, match="may not be whole: listed in parts"):
         adoption(place)
+
+
+def test_topics_go_where_names_begin_alike_and_else_into_one_new_document(place: Path) -> None:
+    """Each once, and under no defaults that would change it."""
+    new = {name: Topic(name, 1, 1) for name in ("pay.b", "pay.c", "log.b")}
+    head = MANIFESTS.split("---\n# Who", maxsplit=1)[0]
+    topics = "---\napiVersion: reconciler/v1\nkind: Topics\nmetadata: {name: %s}\nspec: "
+    there = topics + "{topics: [{name: %s, partitions: 1}]}\n"
+    documents = [there % (name, f"{name}.a") for name in ("log", "pay")]
+    kept = {"log.a": Topic("log.a", 1, 1, {"retention.ms": "777600000"}), "pay.a": Topic("pay.a", 1, 1)}
+    live = replace(LIVE, bindings=frozenset(), topics=new | kept)
+    (place / "live.json").write_text(snapshot_text(live, BrokerFacts(broker_ids=(1,))), encoding="utf-8")
+
+    def adopted(*parts: str) -> list[list[str]]:
+        (place / "m" / "all.yaml").write_text(head + "".join(parts), encoding="utf-8")
+        texts = [text or "" for text in adoption(place).edit.files.values()]
+        found = (yaml.safe_load(part) for text in texts for part in text.split("---\n") if "kind: Topics" in part)
+        return [[topic["name"] for topic in one["spec"]["topics"]] for one in found]
+
+    assert adopted(*documents) == [["log.a", "log.b"], ["pay.a", "pay.b", "pay.c"]]
+    assert adopted(*documents[::-1]) == [["pay.a", "pay.b", "pay.c"], ["log.a", "log.b"]]
+    longer = topics % "log" + "{defaults: {configs: {retention.ms: 9d}}, topics: [{name: log.a, partitions: 1}]}\n"
+    assert adopted(longer)[-1] == ["log.b", "pay.a", "pay.b", "pay.c"]

@@ -48,14 +48,14 @@ def test_manifests_that_cannot_be_read_end_nothing(world: World, broken: str) ->
     assert world.bindings() == LIVE
 
 
-@pytest.mark.parametrize("advice", [None, "fetch it first"])
-def test_what_to_do_about_a_failure_is_kept(world: World, advice: str | None) -> None:
+@pytest.mark.parametrize("advice", ["", "fetch it first"])
+def test_what_to_do_about_a_failure_is_kept(world: World, advice: str) -> None:
     class Unreadable(DirectorySource):
         def checkout(self) -> Any:
             raise WorkflowError("no such\n  commit", advice)
 
     found = world.round(source=Unreadable(str(world.manifests)))
-    assert (found.failure, found.advice) == ("no such commit", advice or "")
+    assert (found.failure, found.advice) == ("no such commit", advice)
 
 
 def test_a_cluster_that_cannot_be_read_loses_nothing(world: World) -> None:
@@ -211,3 +211,8 @@ def test_a_server_asks_the_owners_of_its_base_too(world: World, tmp_path: Path) 
     assert (found.revoked, OVER in world.bindings()) == (0, True)
     assert any("may not declare it (Ownership)" in one for one in found.held_back)
     assert world.round().revoked == 1, "without a base"
+
+
+@pytest.mark.parametrize("cluster", ["prod", "prod=snapshot:live.json"])
+def test_rounds_are_called_by_the_name_of_the_cluster(cluster: str) -> None:
+    assert ServeOptions(cluster).name == "prod"
