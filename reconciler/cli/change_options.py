@@ -84,6 +84,15 @@ not_author_option = click.option(
 )
 
 
+max_age_option = click.option(
+    "--max-age",
+    metavar="DURATION",
+    type=Duration(),
+    default=lambda: _IN_CI if "CI" in os.environ else None,
+    help="Refuse a saved plan that was made longer ago, such as 12h.  [default: 1d if CI is set, else no limit]",
+)
+
+
 def approval_options(command: Callable[..., int]) -> Callable[..., int]:
     """``--max-age`` and the options of the two-person rule."""
     for option in reversed(_OPTIONS):
@@ -92,13 +101,7 @@ def approval_options(command: Callable[..., int]) -> Callable[..., int]:
 
 
 _OPTIONS: Final = (
-    click.option(
-        "--max-age",
-        metavar="DURATION",
-        type=Duration(),
-        default=lambda: _IN_CI if "CI" in os.environ else None,
-        help="Refuse a saved plan that was made longer ago, such as 12h.  [default: 1d if CI is set, else no limit]",
-    ),
+    max_age_option,
     click.option(
         "--require-approvals",
         metavar="N",

@@ -1,5 +1,6 @@
 """A fleet's apply killed at every place: the same command again does what is left, once, and the waves still hold."""
 
+import datetime
 import errno
 import json
 import shutil
@@ -12,12 +13,14 @@ from typing import Any
 
 import pytest
 
+from reconciler.app import apply as performed
 from reconciler.app.manifests import checked, read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
-from reconciler.app.reasons import WorkflowError
+from reconciler.app.reasons import StaleError, WorkflowError
 from reconciler.model.state import ClusterState
+from reconciler.parts.fleet.app import apply as performing
 from reconciler.parts.fleet.app import runs
-from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, GateClosed
+from reconciler.parts.fleet.app.apply import ApplyTerms, BatchBegun, FleetApply, FleetEvent, GateClosed
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import PlannedFleet, plan_fleet
 from reconciler.parts.fleet.app.runs import RECORD_FILE, read_fleet_plan, read_record, save_fleet_plan
@@ -231,6 +234,34 @@ def test_a_killed_apply_keeps_the_soak_time_and_a_failure_that_the_gate_allows(t
         life.sent, world.now = sent, ended
         soaked(root, place)
         assert Counter(life.sent) == done, place
+
+
+def test_plans_that_are_too_old_are_refused_before_anything_is_sent_and_by_each_cluster_s_process(
+    saved_plan: Path, tmp_path: Path, world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one plan is; what has ended well is not asked for its age, and a wave that begins late is."""
+    life = world.begin(Life(copied(saved_plan, tmp_path / "old")))
+    later = datetime.timedelta(0)
+    for module in (performing, performed):
+        monkeypatch.setattr(module, "now", lambda: datetime.datetime.now(datetime.UTC) + later)
+
+    def perform(hours: int) -> list[FleetEvent]:
+        terms = ApplyTerms(ConnectionOptions(), at_once=1, lease=False, max_age=datetime.timedelta(hours=hours))
+        return list(FleetApply.saved(life.root / "plans").perform(InTurn(1), read_sources(str(life.root / "m")), terms))
+
+    later = datetime.timedelta(hours=13)
+    with pytest.raises(StaleError, match=r"plans/a\.json: the plan was made at .*, which is more than 12:00:00 ago"):
+        perform(12)
+    assert life.sent == []
+    monkeypatch.setattr(performing, "now", lambda: datetime.datetime.now(datetime.UTC))
+    records = [event for event in perform(12) if isinstance(event, ApplyRecord)]
+    assert [(one.cluster, one.reason) for one in records] == [("a", "stale")]
+    assert life.sent == []
+    perform(14)
+    check_done_once(life.root, life, "fourteen hours")
+    later = datetime.timedelta(days=30)
+    monkeypatch.setattr(performing, "now", lambda: datetime.datetime.now(datetime.UTC) + later)
+    assert [event for event in perform(12) if isinstance(event, ApplyRecord)] == []
 
 
 class Elsewhere(InTurn):

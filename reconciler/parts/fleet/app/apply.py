@@ -5,6 +5,7 @@ with one task that Spark may begin once only: an engine that runs tasks twice wo
 as soon as it ends. Applying again is safe: finished clusters are known by the record, finished steps are recognised.
 """
 
+import datetime
 import json
 import os
 import signal
@@ -23,10 +24,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
+from reconciler.app.admission import check_age
 from reconciler.app.apply import ApplyOptions, Unattended, apply_plan, stoppable
 from reconciler.app.connections import password_prefixes
-from reconciler.app.options import ConnectionOptions, MoveOptions
-from reconciler.app.reasons import INTERRUPTED, WorkflowError
+from reconciler.app.options import ConnectionOptions, MoveOptions, now
+from reconciler.app.reasons import INTERRUPTED, StaleError, WorkflowError
 from reconciler.app.records import RecordOptions
 from reconciler.apply.environment import LeasePatience, LeaseRequest, Outcome, Result
 from reconciler.dataclass import dataclass
@@ -49,6 +51,7 @@ from reconciler.parts.fleet.proposal import (
     parse_apply_records,
     pending,
 )
+from reconciler.plan.file import parse_plan
 from reconciler.system.files import write_atomically
 from reconciler.system.process import child_environment, forbid_core_dumps, secret_environment
 
@@ -69,6 +72,7 @@ class ChildTask:
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     moves: MoveOptions = MoveOptions()
     lease: LeaseRequest | None = None
+    max_age: float | None = None
 
     def text(self) -> str:
         """As JSON."""
@@ -133,6 +137,7 @@ def main(*, watched: bool = False) -> None:
             guardrails=task.guardrails,
             moves=task.moves,
             patience=_PATIENCE,
+            max_age=None if task.max_age is None else datetime.timedelta(seconds=task.max_age),
         )
         result = apply_plan(task.plan_file, task.manifests, None, task.connection, options, attendant=_Child())
         ended = _ended(result)
@@ -190,7 +195,7 @@ class ApplyTerms:
     ``records`` says what is written down beside the journal of each cluster; its paths have to be there where a task
     runs, else nothing is sent. Each apply holds its cluster's lease unless ``lease`` is false; ``breaks`` are holders
     that are known to be dead. ``moves`` is how fast replicas move. ``guardrails`` are the texts that held the plans
-    when they were made, and hold them again.
+    when they were made, and hold them again. ``max_age`` is how old one may be when its cluster begins.
     """
 
     connection: ConnectionOptions
@@ -201,6 +206,7 @@ class ApplyTerms:
     moves: MoveOptions = MoveOptions()
     lease: bool = True
     breaks: tuple[str, ...] = ()
+    max_age: datetime.timedelta | None = None
 
     def everywhere(self) -> "ApplyTerms":
         """As they mean the same wherever a task runs: paths are absolute, and one operator is at work."""
@@ -271,6 +277,7 @@ class FleetApply:
         with plan_lock(self.directory), engine.ending(group):
             # Somebody else may have performed some of them since they were read.
             self.records = latest(read_record(self.directory, self.plan))
+            self._check_age(terms.max_age)
             for number, wave in enumerate(self.plan.waves):
                 if number and (closed := self._closed(self.plan.waves[number - 1], interrupted, wait=wait)):
                     yield closed
@@ -278,6 +285,16 @@ class FleetApply:
                 yield from self._perform(wave, partial(self._apply, engine, work, group), terms.at_once, interrupted)
                 if interrupted():
                     return
+
+    def _check_age(self, most: datetime.timedelta | None) -> None:
+        """Refuse all of them if one that is not finished is too old."""
+        for member in (
+            (member for wave in self.plan.waves for member in pending(wave, self.records)) if most is not None else ()
+        ):
+            try:
+                check_age(parse_plan(self.plans[member.cluster]), most, now())
+            except StaleError as error:
+                raise StaleError(f"{member.file}: {error.message}: nothing was sent", error.advice) from error
 
     def _perform(
         self,
@@ -385,6 +402,7 @@ def task_of(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ChildTask:
         secret_environment(terms.connection.allow_env, password_prefixes(terms.connection)),
         terms.moves,
         LeaseRequest(terms.records.who(), terms.breaks) if terms.lease or terms.breaks else None,
+        None if terms.max_age is None else terms.max_age.total_seconds(),
     )
 
 

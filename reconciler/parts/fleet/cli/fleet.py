@@ -1,6 +1,7 @@
 """``reconciler fleet``: the same on many clusters, on Spark. A subcommand's module is imported when it is asked for."""
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ from reconciler.show.fleet_report import cluster_names
 if TYPE_CHECKING:
     from reconciler.parts.fleet.membership import Fleet
 
+#: What YARN calls a container: the third number is the attempt.
+_ATTEMPT: Final = re.compile(r"container_(?:e\d+_)?\d+_\d+_(\d+)_\d+")
 #: Every subcommand and what it does, in the order in which people meet them.
 SUBCOMMANDS: Final = {
     "snapshot": "Read all clusters into the store",
@@ -153,6 +156,17 @@ def engine_for(
         yield choice
     if first and not choice.is_local and "CI" not in os.environ:
         _prepare_quick_starts()
+
+
+def refuse_second_attempt() -> None:
+    """Refuse to change clusters because YARN runs a driver again that has ended: who started it decides about that."""
+    attempt = _ATTEMPT.fullmatch(os.environ.get("CONTAINER_ID", ""))
+    if attempt is not None and int(attempt[1]) > 1:
+        raise CommandError(
+            "YARN runs this a second time, because the first time did not end with 0: nothing was sent",
+            "see how the first attempt ended; set spark.yarn.maxAppAttempts to 1",
+            Exit.USAGE,
+        )
 
 
 class Ticker:

@@ -20,6 +20,7 @@ from reconciler.app.records import RecordOptions, source_commit
 from reconciler.cli.change_options import (
     PlanId,
     guardrails_option,
+    max_age_option,
     move_options,
     planning_options,
     record_options,
@@ -53,6 +54,7 @@ from reconciler.parts.fleet.cli.fleet import (
     engine_for,
     fleet_option,
     info_unassigned,
+    refuse_second_attempt,
     snapshots_option,
     spark_options,
 )
@@ -204,6 +206,7 @@ def left_out(plan: FleetPlan) -> Exit:
     metavar="HOLDER",
     help="Take over leases of HOLDER. Use it only if that run is dead; repeatable.",
 )
+@max_age_option
 @record_options
 @move_options
 @guardrails_option
@@ -221,6 +224,7 @@ def apply_command(
     timeout: float,
     lease: bool,
     break_lease: tuple[str, ...],
+    max_age: datetime.timedelta | None,
     records: RecordOptions,
     moves: MoveOptions,
     guardrails: str | None,
@@ -235,6 +239,7 @@ def apply_command(
     yet. Exit 5 if safety checks left changes out of the plans, whatever remains besides. If all else is done, clusters
     that could not be planned give the status that they gave `reconciler fleet plan`.
     """
+    refuse_second_attempt()
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan
     _check_consent(plan, ids, yes=yes, expand=settings.expand)
@@ -246,7 +251,7 @@ def apply_command(
     if not fleet.finished:
         held = None if judging is None else tuple(judging)
         reach = for_copies(path, connection)
-        terms = ApplyTerms(reach, at_once, timeout, records, held, moves, lease, break_lease)
+        terms = ApplyTerms(reach, at_once, timeout, records, held, moves, lease, break_lease, max_age)
         with (
             engine_for(spark, connection=connection, passwords=True, once=at_once) as engine,
             stoppable("clusters") as interrupted,
