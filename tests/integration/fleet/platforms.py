@@ -1,4 +1,4 @@
-"""What data platforms have and no command of ours needs: Spark Connect's client, an S3 server, HDFS, all on loopback.
+"""What data platforms have and no command of ours needs: Spark Connect's client, S3, HDFS, YARN, all on loopback.
 
 The packages stay out of the tests' own environment: with pandas in it, nothing would show that a command began to need
 it. Hadoop's jars come as a sandbox's do.
@@ -13,7 +13,8 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from http.client import HTTPConnection
 from pathlib import Path
 
@@ -29,6 +30,19 @@ _HADOOP_JARS = (
     Artifact("org.junit.jupiter", "junit-jupiter-api", "5.11.4"),
     Artifact("org.mockito", "mockito-core", "4.11.0"),
 )
+#: What YARN's daemons want beside Hadoop's jars: a log, and certificates.
+_YARN_JARS = (
+    Artifact("org.slf4j", "slf4j-reload4j", "1.7.36"),
+    Artifact("org.bouncycastle", "bcpkix-jdk18on", "1.78.1"),
+)
+_YARN = "org.apache.hadoop.yarn.server"
+_LOG_OF_YARN = """\
+log4j.rootLogger=INFO, console
+log4j.appender.console=org.apache.log4j.ConsoleAppender
+log4j.appender.console.target=System.err
+log4j.appender.console.layout=org.apache.log4j.PatternLayout
+log4j.appender.console.layout.ConversionPattern=%m%n
+"""
 #: What Spark reads `s3a://` with: 700 MB, nearly all of them the AWS SDK.
 _S3A_JARS = (Artifact("org.apache.hadoop", "hadoop-aws", HADOOP),)
 #: Starting takes a minute and more where much else is at work.
@@ -87,20 +101,90 @@ def s3a_arguments(endpoint: str) -> str:
 @contextlib.contextmanager
 def hdfs_cluster(directory: Path) -> Iterator[str]:
     """The address of a namenode with a datanode, whose files are in ``directory``."""
-    java = find_java()
-    jars = fetched_jars(f"Hadoop {HADOOP}", _HADOOP_JARS, cache_directory() / "tests" / f"hadoop-{HADOOP}", java)
     details = directory / "details.json"
     name = "org.apache.hadoop.test.MiniDFSClusterManager"
-    words = [str(java.executable), "-Xmx300m", "-cp", f"{jars}/*", name, "-format", "-writeDetails", str(details)]
-    with (directory / "log").open("wb") as log:
-        server = subprocess.Popen(words, cwd=directory, stdout=log, stderr=log)
+    words = ["-cp", _hadoop(), name, "-format", "-writeDetails", str(details)]
+    with _daemon(directory, "hdfs", words, lambda: details.exists() and bool(details.read_text())):
+        yield f"hdfs://127.0.0.1:{json.loads(details.read_text())['namenode_port']}"
+
+
+@contextlib.contextmanager
+def yarn_cluster(directory: Path) -> Iterator[Path]:
+    """``HADOOP_CONF_DIR`` of a resource manager with a node manager, whose containers are below ``directory``.
+
+    Both are the daemons of a real cluster. Their environment has a shell and Java, and nothing of ours.
+    """
+    jars = fetched_jars(f"YARN's {HADOOP}", _YARN_JARS, cache_directory() / "tests" / f"yarn-{HADOOP}", find_java())
+    conf = directory / "conf"
+    conf.mkdir()
+    _write_settings(conf / "core-site.xml", {"fs.defaultFS": "file:///"})
+    _write_settings(conf / "yarn-site.xml", _yarn_settings(directory))
+    queue = "yarn.scheduler.capacity"
+    _write_settings(
+        conf / "capacity-scheduler.xml",
+        {
+            f"{queue}.maximum-am-resource-percent": "0.9",
+            f"{queue}.root.queues": "default",
+            f"{queue}.root.default.capacity": "100",
+        },
+    )
+    (conf / "log4j.properties").write_text(_LOG_OF_YARN, encoding="utf-8")
+    path = os.pathsep.join((str(conf), f"{jars}/*", _hadoop()))
+    with contextlib.ExitStack() as daemons:
+        for name, main, ready in (
+            ("rm", "resourcemanager.ResourceManager", "Transitioned to active state"),
+            ("nm", "nodemanager.NodeManager", "Registered with ResourceManager"),
+        ):
+            log, words = directory / f"{name}.log", ["-cp", path, f"{_YARN}.{main}"]
+            daemons.enter_context(_daemon(directory, name, words, partial(_says, log, ready)))
+        yield conf
+
+
+def _says(log: Path, words: str) -> bool:
+    return words in log.read_text(errors="replace")
+
+
+def _yarn_settings(directory: Path) -> dict[str, str]:
+    manager = ("address", "scheduler.address", "resource-tracker.address", "admin.address", "webapp.address")
+    node = ("address", "localizer.address", "webapp.address", "collector-service.address")
+    checks = ("vmem-check-enabled", "pmem-check-enabled", "disk-health-checker.enable")
+    return {
+        **{f"yarn.resourcemanager.{name}": f"127.0.0.1:{free_port()}" for name in manager},
+        **{f"yarn.nodemanager.{name}": f"127.0.0.1:{free_port()}" for name in node},
+        **{f"yarn.nodemanager.{name}": "false" for name in checks},
+        "yarn.nodemanager.local-dirs": str(directory / "local"),
+        "yarn.nodemanager.log-dirs": str(directory / "containers"),
+        "yarn.scheduler.minimum-allocation-mb": "128",
+    }
+
+
+def _write_settings(file: Path, settings: dict[str, str]) -> None:
+    lines = (f"<property><name>{name}</name><value>{value}</value></property>" for name, value in settings.items())
+    file.write_text(f"<configuration>{''.join(lines)}</configuration>", encoding="utf-8")
+
+
+def _hadoop() -> str:
+    place = cache_directory() / "tests" / f"hadoop-{HADOOP}"
+    return f"{fetched_jars(f'Hadoop {HADOOP}', _HADOOP_JARS, place, find_java())}/*"
+
+
+@contextlib.contextmanager
+def _daemon(directory: Path, name: str, words: list[str], ready: Callable[[], bool]) -> Iterator[None]:
+    """One of Hadoop's processes, with its log beside its files, for the time of the block."""
+    java = find_java().executable
+    environment = {"PATH": "/usr/bin:/bin", "JAVA_HOME": str(java.parents[1]), "HOME": str(directory)}
+    log = directory / f"{name}.log"
+    with log.open("wb") as out:
+        server = subprocess.Popen(
+            [str(java), "-Xmx300m", *words], cwd=directory, stdout=out, stderr=out, env=environment
+        )
     try:
         deadline = time.monotonic() + _SECONDS
-        while not (details.exists() and details.read_text()):
-            assert server.poll() is None, (directory / "log").read_text()
-            assert time.monotonic() < deadline, "HDFS did not start in time"
+        while not ready():
+            assert server.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, f"{name} did not start in time"
             time.sleep(0.2)
-        yield f"hdfs://127.0.0.1:{json.loads(details.read_text())['namenode_port']}"
+        yield
     finally:
         server.kill()
         server.wait()
