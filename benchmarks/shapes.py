@@ -240,6 +240,7 @@ OTHERS: Final = (
     "everything created",
     "everything deleted",
     "protected names",
+    "ignored principals",
     "topics",
     "quotas",
     "users",
@@ -268,7 +269,10 @@ def prepared(root: Path, shape: str, count: int) -> list[str]:
     if "protected" in shape:
         names = (f"t{n}" for n in range(count)) if shape == "protected names" else ("elsewhere",)
         cluster += "  protect:\n" + "".join(f"    - topics: [{name}]\n" for name in names)
-    for name, text in {**files, "cluster.yaml": cluster}.items():
+    ignored = "".join(
+        f"    - principals: ['User:i{n}']\n" for n in range(count if shape == "ignored principals" else 0)
+    )
+    for name, text in {**files, "cluster.yaml": cluster + (f"  ignore:\n{ignored}" if ignored else "")}.items():
         (directory / name).write_text(text, encoding="utf-8")
     (root / "operator.yaml").write_text(cluster, encoding="utf-8")
     live = frozenset(rule.binding() for n, rule in enumerate(rules) if n % 100)

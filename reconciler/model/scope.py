@@ -11,6 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 from weakref import ref
@@ -198,7 +199,46 @@ class Selector:
         return self.principals.any_name if principal is None else self.principals.selects_principal(principal)
 
 
-@dataclass(frozen=True, slots=True)
+#: Of so few items each is asked.
+_FEW: Final = 4
+
+
+class SelectorIndex:
+    """Items of a scope by what they name: there can be hundreds, and each binding of a cluster is asked about."""
+
+    __slots__ = ("_by_text", "_items", "_lengths", "_others")
+
+    def __init__(self, items: Sequence[Selector]) -> None:
+        self._items = items
+        #: By a prefix or not, the type of resource or ``None`` for principals, and the text.
+        self._by_text: dict[tuple[bool, ResourceType | None, str], list[Selector]] = {}
+        self._lengths: dict[ResourceType | None, set[int]] = {}
+        self._others: list[Selector] = []
+        for item in items:
+            kind = item.resource_type if item.principals is None or item.principals.any_name else None
+            names = item.principals if kind is None else item.names
+            if names is None or names.any_name or WILDCARD in names.literal:
+                self._others.append(item)
+                continue
+            for prefix, texts in ((False, names.literal), (True, names.prefixes)):
+                for text in texts:
+                    self._by_text.setdefault((prefix, kind, text), []).append(item)
+            self._lengths.setdefault(kind, set()).update(map(len, names.prefixes))
+
+    def near(self, principal: str | None, kind: ResourceType | None = None, name: str = "") -> Iterable[Selector]:
+        """The items that may select what has this principal and this name; perhaps others."""
+        return self._items if len(self._items) <= _FEW else self._named(principal, kind, name)
+
+    def _named(self, principal: str | None, kind: ResourceType | None, name: str) -> Iterator[Selector]:
+        yield from self._others
+        for of, text in ((None, principal), (kind, name)):
+            if text is not None:
+                yield from self._by_text.get((False, of, text), ())
+                for length in self._lengths.get(of, ()):
+                    yield from self._by_text.get((True, of, text[:length]), ())
+
+
+@dataclass(frozen=True)
 class Scope:
     """What a directory owns on a cluster: ``include`` first, then less ``exclude``, then less ``ignore``.
 
@@ -210,11 +250,23 @@ class Scope:
     exclude: tuple[Selector, ...] = ()
     ignore: tuple[Selector, ...] = ()
 
+    @cached_property
+    def _included(self) -> SelectorIndex:
+        return SelectorIndex(self.include or ())
+
+    @cached_property
+    def _excluded(self) -> SelectorIndex:
+        return SelectorIndex(self.exclude)
+
+    @cached_property
+    def _ignored(self) -> SelectorIndex:
+        return SelectorIndex(self.ignore)
+
     def owns(self, binding: AclBinding) -> bool:
         """Whether a binding may be planned at all."""
-        if self.include is not None and not any(item.selects(binding) for item in self.include):
+        if self.include is not None and not _selects(self._included, binding):
             return False
-        if self.exclude and any(item.selects(binding) for item in self.exclude):
+        if self.exclude and _selects(self._excluded, binding):
             return False
         return not self.ignores(binding)
 
@@ -226,9 +278,9 @@ class Scope:
 
     def owns_topic(self, name: str, *, declared: bool) -> bool:
         """Whether a topic may be planned at all; without ``include`` only declared ones may."""
-        included = declared if self.include is None else any(item.selects_topic(name) for item in self.include)
-        taken = (*self.exclude, *self.ignore)
-        return included and not is_reserved(name) and not any(item.selects_topic(name) for item in taken)
+        included = declared if self.include is None else _selects_topic(self._included, name)
+        taken = any(_selects_topic(items, name) for items in (self._excluded, self._ignored))
+        return included and not is_reserved(name) and not taken
 
     @property
     def holds_topics(self) -> bool:
@@ -238,15 +290,30 @@ class Scope:
 
     def owns_listed(self, item: ListedItem, *, declared: bool) -> bool:
         """Whether a resource of a listed kind may be planned at all; without ``include`` only declared ones may."""
-        included = declared if self.include is None else any(one.selects_listed(item) for one in self.include)
-        return included and not any(one.selects_listed(item) for one in (*self.exclude, *self.ignore))
+        included = declared if self.include is None else _selects_listed(self._included, item)
+        return included and not any(_selects_listed(items, item) for items in (self._excluded, self._ignored))
 
     def ignores(self, binding: AclBinding) -> bool:
         """Whether somebody else manages this binding, or the reconciler itself uses it for a moment."""
         # Whatever the scope says: a plan that removed the bridge or lease of a run that goes on would break that run.
         if is_reserved(binding.pattern.name):
             return True
-        return bool(self.ignore) and any(item.selects(binding) for item in self.ignore)
+        return bool(self.ignore) and _selects(self._ignored, binding)
+
+
+def _selects(items: SelectorIndex, binding: AclBinding) -> bool:
+    kind, name, _ = binding.pattern
+    return any(item.selects(binding) for item in items.near(binding.entry.principal, kind, name))
+
+
+def _selects_topic(items: SelectorIndex, name: str) -> bool:
+    return any(item.selects_topic(name) for item in items.near(None, ResourceType.TOPIC, name))
+
+
+def _selects_listed(items: SelectorIndex, item: ListedItem) -> bool:
+    place = item.place
+    near = items.near(item.principal) if place is None else items.near(None, place.resource_type, place.name)
+    return any(one.selects_listed(item) for one in near)
 
 
 # A scope held inside another one: what both own, and where one owns or leaves out more than the other.

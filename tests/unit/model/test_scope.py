@@ -1,5 +1,8 @@
 """Scope: a binding is in it only if its own pattern lies wholly inside."""
 
+from random import Random
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 
@@ -12,6 +15,9 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.kinds.group_config import GroupConfig
+from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import ListedItem
 from reconciler.model.scope import NameSelector, Scope, Selector, beyond, bounded, is_reserved, on_reserved_names
 from tests.property.strategies import bindings
 
@@ -163,3 +169,60 @@ def test_reserved_names_are_those_of_the_set_that_is_asked_about() -> None:
         own = frozenset({mark}) if number % 3 else frozenset()
         assert on_reserved_names(named) == on_reserved_names(frozenset(sorted(named))) == own
         assert on_reserved_names(iter(named)) == own
+
+
+def _drawn(chance: Random) -> Selector:
+    texts = ["User:a", "User:b", "User:", "User:*", "a", "ab", "payments.", "*", ""]
+    names = [
+        NameSelector(tuple(chance.sample(texts[:-1], 2))),
+        NameSelector((), tuple(chance.sample(texts[:-2], 2))),
+        NameSelector((chance.choice(texts[:-1]),), (chance.choice(texts[:-2]),)),
+        NameSelector(any_name=True),
+    ]
+    who = chance.choice([None, *names])
+    kind = chance.choice([None, TOPIC, GROUP]) if who is not None else chance.choice([TOPIC, GROUP])
+    return Selector(who, kind, None if kind is None else chance.choice(names))
+
+
+def test_many_items_own_what_each_of_them_says() -> None:
+    """Items are looked up by what they name; to ask each of them gives the same."""
+    chance = Random(3)
+    asked = [
+        binding(name, who, form, kind)
+        for name in ("a", "ab", "abc", "payments.x", "*", "*x", "b")
+        for who in ("User:a", "User:ab", "User:*", "Group:a")
+        for form in PatternType
+        if form in (PatternType.LITERAL, PREFIXED)
+        for kind in (TOPIC, GROUP)
+    ]
+    listed: list[ListedItem] = [ScramUser("a"), ScramUser("c"), GroupConfig("ab"), GroupConfig("payments.x")]
+    for _ in range(60):
+        items = tuple(_drawn(chance) for _ in range(chance.choice((1, 5, 9))))
+        included, excluded, ignored = Scope(items), Scope(None, items), Scope(ignore=items)
+        for one in asked:
+            selected = any(item.selects(one) for item in items)
+            assert included.owns(one) is selected
+            assert excluded.owns(one) is ignored.owns(one) is not selected
+            assert ignored.ignores(one) is selected
+        for name in ("a", "ab", "payments.x", "c"):
+            selected = any(item.selects_topic(name) for item in items)
+            assert included.owns_topic(name, declared=True) is selected
+            assert excluded.owns_topic(name, declared=True) is not selected
+        for resource in listed:
+            selected = any(item.selects_listed(resource) for item in items)
+            assert included.owns_listed(resource, declared=True) is selected
+            assert ignored.owns_listed(resource, declared=True) is not selected
+
+
+def test_of_many_items_few_are_asked_about_a_binding() -> None:
+    items = [Selector(NameSelector((f"User:s{n}",))) for n in range(50)]
+    items += [Selector(NameSelector(prefixes=(f"User:p{n}-",))) for n in range(50)]
+    items += [Selector(resource_type=TOPIC, names=NameSelector((f"t{n}",))) for n in range(50)]
+    with patch.object(Selector, "selects", autospec=True, side_effect=Selector.selects) as selects:
+        scope = Scope(ignore=tuple(items))
+        for n in range(50):
+            assert scope.ignores(binding("x", f"User:s{n}"))
+            assert scope.ignores(binding("x", f"User:p{n}-x"))
+            assert scope.ignores(binding(f"t{n}"))
+            assert not scope.ignores(binding("x", f"User:x{n}"))
+    assert selects.call_count == 150
