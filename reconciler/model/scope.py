@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
-from typing import Final
+from typing import Final, Generic, TypeVar
 from weakref import ref
 
 from reconciler.dataclass import dataclass
@@ -199,43 +199,63 @@ class Selector:
         return self.principals.any_name if principal is None else self.principals.selects_principal(principal)
 
 
+_Item = TypeVar("_Item")
 #: Of so few items each is asked.
 _FEW: Final = 4
+
+
+class ItemsByName(Generic[_Item]):
+    """Items by the names that they select, to find those that may select one."""
+
+    __slots__ = ("_by_prefix", "_by_text", "_lengths", "_others")
+
+    def __init__(self, items: Iterable[tuple[NameSelector | None, _Item]]) -> None:
+        """``None`` selects every name, and so does the literal ``*`` of a resource."""
+        self._by_text: dict[str, list[_Item]] = {}
+        self._by_prefix: dict[str, list[_Item]] = {}
+        self._others: list[_Item] = []
+        for names, item in items:
+            if names is None or names.any_name or WILDCARD in names.literal:
+                self._others.append(item)
+                continue
+            for text in names.literal:
+                self._by_text.setdefault(text, []).append(item)
+            for text in names.prefixes:
+                self._by_prefix.setdefault(text, []).append(item)
+        self._lengths = sorted({len(text) for text in self._by_prefix})
+
+    def near(self, name: str | None) -> Iterator[_Item]:
+        """The items that may select this name, perhaps one twice; of ``None`` those that select every name."""
+        yield from self._others
+        if name is not None:
+            yield from self._by_text.get(name, ())
+            for length in self._lengths:
+                yield from self._by_prefix.get(name[:length], ())
 
 
 class SelectorIndex:
     """Items of a scope by what they name: there can be hundreds, and each binding of a cluster is asked about."""
 
-    __slots__ = ("_by_text", "_items", "_lengths", "_others")
+    __slots__ = ("_by_type", "_items")
 
     def __init__(self, items: Sequence[Selector]) -> None:
         self._items = items
-        #: By a prefix or not, the type of resource or ``None`` for principals, and the text.
-        self._by_text: dict[tuple[bool, ResourceType | None, str], list[Selector]] = {}
-        self._lengths: dict[ResourceType | None, set[int]] = {}
-        self._others: list[Selector] = []
+        #: ``None``: by principals.
+        named: dict[ResourceType | None, list[tuple[NameSelector | None, Selector]]] = {}
         for item in items:
             kind = item.resource_type if item.principals is None or item.principals.any_name else None
-            names = item.principals if kind is None else item.names
-            if names is None or names.any_name or WILDCARD in names.literal:
-                self._others.append(item)
-                continue
-            for prefix, texts in ((False, names.literal), (True, names.prefixes)):
-                for text in texts:
-                    self._by_text.setdefault((prefix, kind, text), []).append(item)
-            self._lengths.setdefault(kind, set()).update(map(len, names.prefixes))
+            named.setdefault(kind, []).append((item.principals if kind is None else item.names, item))
+        self._by_type = {kind: ItemsByName(some) for kind, some in named.items()}
 
     def near(self, principal: str | None, kind: ResourceType | None = None, name: str = "") -> Iterable[Selector]:
         """The items that may select what has this principal and this name; perhaps others."""
         return self._items if len(self._items) <= _FEW else self._named(principal, kind, name)
 
     def _named(self, principal: str | None, kind: ResourceType | None, name: str) -> Iterator[Selector]:
-        yield from self._others
-        for of, text in ((None, principal), (kind, name)):
-            if text is not None:
-                yield from self._by_text.get((False, of, text), ())
-                for length in self._lengths.get(of, ()):
-                    yield from self._by_text.get((True, of, text[:length]), ())
+        if None in self._by_type:
+            yield from self._by_type[None].near(principal)
+        if kind is not None and kind in self._by_type:
+            yield from self._by_type[kind].near(name)
 
 
 @dataclass(frozen=True)

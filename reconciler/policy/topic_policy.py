@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.desired import DesiredState, DesiredTopic, Expiry, Origin
-from reconciler.model.scope import NameSelector
+from reconciler.model.scope import ItemsByName, NameSelector
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import (
     THROTTLE_CONFIGS,
@@ -111,7 +111,7 @@ class TopicPolicyResult:
 class TopicPolicy:
     """The rules of one cluster, compiled. Raises :class:`ExpressionError` or ``MissingEngineError``."""
 
-    __slots__ = ("_rules",)
+    __slots__ = ("_by_name", "_rules")
 
     def __init__(self, rules: Iterable[TopicRule]) -> None:
         """Compile patterns and expressions once."""
@@ -121,6 +121,7 @@ class TopicPolicy:
         if faults:
             raise ExpressionError(faults)
         self._rules = [(rule, [(part, _check(part, compiled)) for part in rule.parts]) for rule in rules]
+        self._by_name = ItemsByName((rule.topics, number) for number, rule in enumerate(rules))
 
     @property
     def asks_for_brokers(self) -> bool:
@@ -140,7 +141,7 @@ class TopicPolicy:
         return TopicPolicyResult(tuple(found), len(self._rules), len(topics), idle)
 
     def _of_topic(self, topic: TopicFacts, as_of: datetime.date) -> Iterator[TopicFinding]:
-        for rule, checks in self._rules:
+        for rule, checks in (self._rules[number] for number in sorted({*self._by_name.near(topic.name)})):
             if _is_about(rule, topic):
                 for part, check in checks:
                     for lack in check(topic):

@@ -1,6 +1,7 @@
 """Topic policies, told on manifests as people write them: what is broken, undecided or excepted, and what is not."""
 
 import datetime
+from unittest.mock import patch
 
 import pytest
 
@@ -10,6 +11,7 @@ from reconciler.manifest.safeguards import topic_rules
 from reconciler.model.desired import Expiry
 from reconciler.model.topic import Topic
 from reconciler.model.topic_rule import CountRule, RulePart, SettingRule
+from reconciler.policy import topic_policy
 from reconciler.policy.topic_checks import ClusterContext
 from reconciler.policy.topic_policy import Occasion, TopicPolicy, TopicPolicyResult, propose_policy
 
@@ -295,3 +297,16 @@ def test_a_proposal_says_no_more_than_the_topics_do() -> None:
         assert (count.minimum, count.maximum) == (None if least == 1 else least, least)
     within = [part for part in proposed(1, ["5", "6", "7", "8", "9"]).values() if isinstance(part, SettingRule)]
     assert [(part.minimum and part.minimum.number, part.maximum and part.maximum.number) for part in within] == [(5, 9)]
+
+
+def test_a_topic_is_held_against_the_rules_that_name_it() -> None:
+    topics = [f"{{name: t{n}., partitions: 1}}" for n in range(40)]
+    rules = [f"{{name: r{n}, topics: [t{n}.], partitions: {{min: 2}}}}" for n in range(40)]
+    rules += [f"{{name: p{n}, topics: {{prefix: t{n}.}}, partitions: {{min: 3}}}}" for n in range(40)]
+    rules += ["{name: all, topics: {any: true}, partitions: {min: 4}}"]
+    with patch.object(topic_policy, "_is_about", side_effect=topic_policy._is_about) as asked:
+        findings = decided(topics, rules).findings
+    assert sorted((one.topic, one.rule.name) for one in findings) == sorted(
+        (f"t{n}.", name) for n in range(40) for name in (f"r{n}", f"p{n}", "all")
+    )
+    assert asked.call_count == 3 * 40
