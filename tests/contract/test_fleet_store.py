@@ -297,6 +297,41 @@ def test_what_two_drivers_wrote_at_the_same_time_is_in_the_newest_run(store: Fle
     assert store.run() == third
 
 
+def test_what_others_put_into_a_store_holds_up_no_run(tmp_path: Path) -> None:
+    """Files of people, and markers of directories that S3's tools leave."""
+    store = FleetStore(Files.at(str(tmp_path)))
+    old = "20200101T000000.000000Z-00000000"
+    store.commit(_run(old))
+    foreign = [f"begun/{old}", "begun/00README", "results/junk", "compiled/junk", "bindings/0"]
+    foreign += [f"bindings/taken={old}_$folder$", f"results/run={old}_$folder$"]
+    for name in foreign:
+        store.files.write(name, b"theirs")
+    store.keep_drift("run-1-a", FleetDrift("run-1-a", "now", 0, 0, 0, (ClusterDrift("c"),)))
+    for name in foreign[2:]:
+        os.utime(tmp_path / name)  # newer than what is compared
+    assert store.drift().run == "run-1-a"
+    later = run_name(datetime.datetime(2026, 11, 28, tzinfo=datetime.UTC))
+    store.note(later, Reading("c", "id", "now", "1", "s", ()))
+    new = store.commit(_run(later))
+    assert new.id not in store.files.names("begun")  # though others before it could not be removed
+    assert store.run_ids() == [old, new.id]
+    assert store.forget([old]) == [old]
+    assert all((tmp_path / name).exists() for name in foreign)
+
+
+def test_a_run_is_written_where_nothing_may_be_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a login that may put a bucket's objects and not delete them: nobody says that the run is not there."""
+    store = FleetStore(Files.at(str(tmp_path)))
+    store.note("run-1", Reading("c", "id", "now", "1", "s", ()))
+
+    def refused(*_: object) -> None:
+        raise PermissionError("AccessDenied: s3:DeleteObject")
+
+    monkeypatch.setattr(Files, "remove_directory", refused)
+    assert store.commit(_run("run-1")) == store.run() == _run("run-1")
+    assert not store.begun()
+
+
 def test_all_of_a_month_stays_then_one_a_day_then_one_a_week() -> None:
     """A reading every six hours for eight years: which stay is decided by their ages alone, and again the same."""
     now = datetime.datetime(2034, 1, 1, tzinfo=datetime.UTC)

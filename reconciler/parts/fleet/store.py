@@ -61,6 +61,8 @@ class ClockError(OSError):
 
 #: So far in the future a run may lie: clocks of several machines are never quite alike.
 _CLOCKS: Final = datetime.timedelta(seconds=60)
+#: A directory of data or results; others put files beside them, such as the markers of S3's tools.
+_OURS: Final = re.compile(r"(taken|run)=[\w.-]+")
 _NAMED: Final = re.compile(r"(.*)-([0-9a-f]{32})\.parquet", re.DOTALL)
 _SEALED: Final = re.compile(rb'\{"digest":"([0-9a-f]{64})",')
 
@@ -309,11 +311,16 @@ class FleetStore:
             self.files.write(f"runs/{record.id}.json", run_text(record).encode())
             if self._is_seen(record.id):
                 break
-        for begun in self.files.names("begun"):
-            if begun == run.id or begun in run.read_by or _is_settled(begun, record.id):
-                with suppress(FileNotFoundError):  # by another driver
-                    self.files.remove_directory(f"begun/{begun}")
+        self._end_begun(record, {run.id, *run.read_by})
         return record
+
+    def _end_begun(self, record: FleetRun, taken: set[str]) -> None:
+        """Remove what was noted of runs that do not go on; the record is there, whatever becomes of that."""
+        with suppress(OSError):
+            for begun in self.files.names("begun"):
+                if begun in taken or _is_settled(begun, record.id):
+                    with suppress(OSError):  # not every login may remove something, and it may be somebody else's file
+                        self.files.remove_directory(f"begun/{begun}")
 
     def _joined(self, run: FleetRun, carries: Callable[[str], bool] | None) -> FleetRun:
         names = self.run_ids()
@@ -381,7 +388,7 @@ class FleetStore:
     def drift(self, run_id: str | None = None) -> FleetDrift:
         """The newest comparison, of a run or of any; raises :class:`NoRunError`."""
         for part in reversed(self.files.names_by_age("results")):
-            if run_id is None or part.startswith(f"run={run_id}"):
+            if _OURS.fullmatch(part) and part.startswith(f"run={run_id or ''}"):
                 try:
                     return parse_drift(self.files.read(f"results/{part}/drift.json").decode())
                 except FileNotFoundError:
@@ -396,8 +403,8 @@ class FleetStore:
         cannot be read.
         """
         # In this order: of data or a result that is listed, the record is listed too.
-        parts = {name for what in _DATA for name in self.files.names(what)}
-        results = self.files.names("results")
+        parts = {name for what in _DATA for name in self.files.names(what) if _OURS.fullmatch(name)}
+        results = [name for name in self.files.names("results") if _OURS.fullmatch(name)]
         ids = self.run_ids()
         if not ids:
             return []
@@ -416,7 +423,8 @@ class FleetStore:
             if not any(part.startswith(f"run={run_id}") for run_id in kept):
                 self._drop(("results",), part)
         # A desired state can be compiled again.
-        for name in self.files.names_by_age("compiled")[:-_MOST_COMPILED]:
+        compiled = [name for name in self.files.names_by_age("compiled") if name.endswith(".json")]
+        for name in compiled[:-_MOST_COMPILED]:
             self.files.remove(f"compiled/{name}")
             self._drop(_COMPILED, f"key={name.removesuffix('.json')}")
         return gone
