@@ -83,7 +83,7 @@ def watches_between(
 
 def settled(logins: Logins, watches: Sequence[Watch], brokers: Sequence[int]) -> None:
     """Wait until every broker answers every watch as both states do; an assertion fails where that takes too long."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     for watch in watches:
         with AdminClient({**logins.settings(watch.user), "log_level": "0"}) as admin:
             admin.poll(0)

@@ -123,7 +123,10 @@ def happened(sandbox: Sandbox) -> ClusterState:
     with connect(client_settings(servers, settings, SecretSource())) as cluster:
         cluster.send(creations([Topic(TOPIC, 1, 1)]))
         cluster.send(creations([*USED, UNUSED]))
-        time.sleep(1)
+        until = time.monotonic() + 60
+        while not ({*USED, UNUSED} <= (shown := cluster.read(ReadRequest())).bindings and TOPIC in shown.topics):
+            assert time.monotonic() < until, shown
+            time.sleep(0.1)
         clients = Clients(sandbox)
         assert clients.produces(DN) is None
         assert clients.consumes("reader", "readers") is None
