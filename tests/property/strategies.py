@@ -1,5 +1,8 @@
 """States that collide: few short names, so that patterns overlap and prefixes contain each other; and wild ones."""
 
+from functools import cache
+from typing import TypeVar
+
 from hypothesis import strategies as st
 
 from reconciler.model.acl import (
@@ -68,6 +71,20 @@ wild_hosts = st.one_of(hosts, wild_text, odd_hosts)
 
 any_resource_type = st.sampled_from(RESOURCE_TYPES)
 
+# Made once: Hypothesis looks through a new strategy, with all that it is made of, longer than it draws from it.
+_pattern_types, _operations, _permissions = map(st.sampled_from, (PATTERN_TYPES, OPERATIONS, PERMISSIONS))
+_T = TypeVar("_T")
+
+
+@cache
+def _or_wildcard(names: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    return st.one_of(names, names, st.just(WILDCARD))
+
+
+@cache
+def _lists(of: st.SearchStrategy[_T], most: int) -> st.SearchStrategy[list[_T]]:
+    return st.lists(of, max_size=most)
+
 
 @st.composite
 def patterns(
@@ -79,8 +96,8 @@ def patterns(
     resource_type = draw(resource_types)
     if resource_type is ResourceType.CLUSTER:
         return ResourcePattern(resource_type, CLUSTER_NAME)
-    name = draw(st.one_of(names, names, st.just(WILDCARD)))
-    return ResourcePattern(resource_type, name, draw(st.sampled_from(PATTERN_TYPES)))
+    name = draw(_or_wildcard(names))
+    return ResourcePattern(resource_type, name, draw(_pattern_types))
 
 
 topic_patterns = patterns(resource_types=st.just(ResourceType.TOPIC))
@@ -91,9 +108,7 @@ def entries(
     draw: st.DrawFn, who: st.SearchStrategy[str] = principals, where: st.SearchStrategy[str] = hosts
 ) -> AccessControlEntry:
     """Entries with any operation, whatever resource they will stand beside: brokers do not check either."""
-    return AccessControlEntry(
-        draw(who), draw(where), draw(st.sampled_from(OPERATIONS)), draw(st.sampled_from(PERMISSIONS))
-    )
+    return AccessControlEntry(draw(who), draw(where), draw(_operations), draw(_permissions))
 
 
 bindings = st.builds(AclBinding, patterns(), entries())
@@ -111,24 +126,32 @@ config_maps = st.fixed_dictionaries(
 )
 
 
+_partitions, _replicas = st.integers(1, 4), st.integers(1, 3)
+_topic_ids = st.none() | st.text("abcd", min_size=22, max_size=22)
+_is_assigned = st.sampled_from([False, True])
+
+
 @st.composite
 def topics(draw: st.DrawFn, names: st.SearchStrategy[str] = topic_names) -> Topic:
     """Live topics: counts are known, an id or an assignment perhaps."""
-    partitions, replicas = draw(st.integers(1, 4)), draw(st.integers(1, 3))
+    partitions, replicas = draw(_partitions), draw(_replicas)
     assigned = tuple(tuple(range(replicas)) for _ in range(partitions))
     return Topic(
         draw(names),
         partitions,
         replicas,
         draw(config_maps),
-        topic_id=draw(st.none() | st.text("abcd", min_size=22, max_size=22)),
-        replica_assignments=draw(st.sampled_from([None, assigned])),
+        topic_id=draw(_topic_ids),
+        replica_assignments=assigned if draw(_is_assigned) else None,
     )
 
 
 codes = st.none() | st.integers(0, 127)
 live_topics = topics()
 opaque_bindings = st.builds(OpaqueBinding, wild_text, wild_text, wild_text, codes, codes, codes, codes)
+_cluster_ids = st.text("abc", min_size=1, max_size=22)
+_hidden_topics = st.dictionaries(topic_names, wild_text, max_size=2)
+_gaps = st.none() | wild_text
 
 
 @st.composite
@@ -138,16 +161,16 @@ def states(
     topic: st.SearchStrategy[Topic] = live_topics,
 ) -> ClusterState:
     """Whole states, with what could not be read."""
-    read = {item.name: item for item in draw(st.lists(topic, max_size=5))}
-    hidden = draw(st.dictionaries(topic_names, wild_text, max_size=2))
+    read = {item.name: item for item in draw(_lists(topic, 5))}
+    hidden = draw(_hidden_topics)
     return ClusterState(
-        cluster_id=draw(st.text("abc", min_size=1, max_size=22)),
-        bindings=frozenset(draw(st.lists(of, max_size=12))),
+        cluster_id=draw(_cluster_ids),
+        bindings=frozenset(draw(_lists(of, 12))),
         topics=read,
-        opaque=tuple(draw(st.lists(opaque_bindings, max_size=3))),
+        opaque=tuple(draw(_lists(opaque_bindings, 3))),
         unreadable_topics={name: why for name, why in hidden.items() if name not in read},
-        acl_gap=draw(st.none() | wild_text),
-        topic_gap=draw(st.none() | wild_text),
+        acl_gap=draw(_gaps),
+        topic_gap=draw(_gaps),
     )
 
 

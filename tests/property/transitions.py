@@ -3,6 +3,7 @@
 import datetime
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import product
 from typing import TypeAlias
 
@@ -106,17 +107,24 @@ def declared(found: frozenset[AclBinding], topics: dict[str, DesiredTopic]) -> D
     return DesiredState({binding: Declaration(place) for binding in sorted(found)}, topics)
 
 
+# Made once: Hypothesis looks through a new strategy, with all that it is made of, longer than it draws from it.
+_either_bindings = st.sampled_from([bindings, crowded])
+_live_topics, _wanted_topics = _topics(live=True), _topics(live=False)
+_absent_topics = st.sets(st.sampled_from(TOPICS), max_size=2)
+
+
+@cache
+def _sets(of: _Bindings, most: int) -> st.SearchStrategy[frozenset[AclBinding]]:
+    return st.frozensets(of, max_size=most)
+
+
 @st.composite
 def transitions(draw: st.DrawFn, max_bindings: int = 8) -> Transition:
-    chosen = draw(st.sampled_from([bindings, crowded]))
-    live = ClusterState(
-        "cluster",
-        draw(st.frozensets(chosen, max_size=max_bindings)),
-        draw(_topics(live=True)),
-    )
-    wanted = draw(_topics(live=False))
-    absent = draw(st.sets(st.sampled_from(TOPICS), max_size=2))
+    sets = _sets(draw(_either_bindings), max_bindings)
+    live = ClusterState("cluster", draw(sets), draw(_live_topics))
+    wanted = draw(_wanted_topics)
+    absent = draw(_absent_topics)
     place = Origin("topics.yaml", 1, 1)
     topics = {name: DesiredTopic(topic, place) for name, topic in wanted.items()}
     topics |= {name: DesiredTopic(Topic(name), place, absent=True) for name in absent - wanted.keys()}
-    return Transition(live, declared(draw(st.frozensets(chosen, max_size=max_bindings)), topics))
+    return Transition(live, declared(draw(sets), topics))
