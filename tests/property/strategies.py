@@ -72,7 +72,9 @@ wild_hosts = st.one_of(hosts, wild_text, odd_hosts)
 any_resource_type = st.sampled_from(RESOURCE_TYPES)
 
 # Made once: Hypothesis looks through a new strategy, with all that it is made of, longer than it draws from it.
-_pattern_types, _operations, _permissions = map(st.sampled_from, (PATTERN_TYPES, OPERATIONS, PERMISSIONS))
+_pattern_types = st.sampled_from(PATTERN_TYPES)
+_operations = st.sampled_from(OPERATIONS)
+_permissions = st.sampled_from(PERMISSIONS)
 _T = TypeVar("_T")
 
 
