@@ -78,8 +78,9 @@ class HostIndex:
 
 # Principals by the names that they have bindings on.
 
-#: Of so many questions each looks at every binding: an index of a million bindings takes longer, and 100 MB.
-_SCANNED: Final = 4
+#: Of so many questions each looks at every binding: a table of a million bindings takes longer, and 100 MB. A plan asks
+#: about two states, for default-allow on and off.
+_SCANNED: Final = 8
 #: Principals, each once, with the patterns of their bindings.
 Holders: TypeAlias = Iterator[tuple[str, Iterable[ResourcePattern]]]
 
@@ -312,6 +313,30 @@ def _grouped(bindings: Collection[AclBinding]) -> _Groups:
     return {kind: {who: group(number) for who, number in of_kind.items()} for kind, of_kind in numbers.items()}
 
 
+class _PatternCounts:
+    """How many bindings of one resource type the first index has on patterns."""
+
+    __slots__ = ("_asked", "_counts", "_groups")
+
+    def __init__(self, groups: Mapping[str, tuple[AclBinding, ...]]) -> None:
+        self._groups = groups
+        self._asked = 0
+        self._counts: Mapping[ResourcePattern, int] | None = None
+
+    def patterns(self) -> Iterator[ResourcePattern]:
+        """Of each binding."""
+        return map(_PATTERN, chain.from_iterable(self._groups.values()))
+
+    def of(self, patterns: Set[ResourcePattern]) -> Mapping[ResourcePattern, int]:
+        """Those of these patterns at least. The first questions look at every binding: see ``_SCANNED``."""
+        self._asked += 1
+        if self._counts is None and self._asked > _SCANNED:
+            self._counts = Counter(self.patterns())
+        if self._counts is None:
+            return Counter(filter(patterns.__contains__, self.patterns()))
+        return self._counts
+
+
 class _Covered:
     """The names of one resource type that some binding covers, with how many are on each pattern.
 
@@ -320,9 +345,9 @@ class _Covered:
 
     __slots__ = ("_counts", "_first", "_gone", "_more", "_moved", "_new", "names")
 
-    def __init__(self, counts: Mapping[ResourcePattern, int]) -> None:
+    def __init__(self, counts: _PatternCounts) -> None:
         self._counts = counts
-        self._first = self._more = self.names = NameCoverage(map(names_of, counts))
+        self._first = self._more = self.names = NameCoverage(map(names_of, set(counts.patterns())))
         #: By how much a pattern has more or fewer bindings than at first, those that it had none of, and has none of.
         self._moved: dict[ResourcePattern, int] = {}
         self._new: frozenset[NameSet] = frozenset()
@@ -335,10 +360,11 @@ class _Covered:
             for pattern in patterns:
                 moved[pattern] = moved.get(pattern, 0) + step
                 touched.add(pattern)
-        held = {pattern for pattern in touched if self._counts.get(pattern, 0) + moved[pattern]}
+        counts = self._counts.of(touched)
+        held = {pattern for pattern in touched if counts.get(pattern, 0) + moved[pattern]}
         copy = _Covered.__new__(_Covered)
         copy._counts, copy._first, copy._moved = self._counts, self._first, moved
-        copy._new = self._new.union(names_of(pattern) for pattern in held if pattern not in self._counts)
+        copy._new = self._new.union(names_of(pattern) for pattern in held if pattern not in counts)
         copy._gone = self._gone.difference(map(names_of, held)).union(map(names_of, touched - held))
         copy._more = self._more if copy._new == self._new else NameCoverage(copy._new, self._first)
         copy.names = NameCoverage((), copy._more, copy._gone) if copy._gone else copy._more
@@ -363,8 +389,7 @@ class _Family:
     def first_covered(self, kind: ResourceType) -> _Covered:
         """The coverage of the first index."""
         if kind not in self.covered:
-            groups = self.groups.get(kind, _NOBODYS).values()
-            self.covered[kind] = _Covered(Counter(map(_PATTERN, chain.from_iterable(groups))))
+            self.covered[kind] = _Covered(_PatternCounts(self.groups.get(kind, _NOBODYS)))
         return self.covered[kind]
 
     def principals_of(self, kind: ResourceType) -> PrincipalIndex:
