@@ -73,8 +73,8 @@ KNOWN_OF_ACCESS: Final = tuple(
         ),
         (
             "names.py",
-            "key.kind == LITERAL and self._holds(key.text)",
-            "False",
+            "at_names(key) != 0 or (key.kind == LITERAL and self._holds(key.text))",
+            "at_names(key) != 0",
             "the literal of a name covers it",
         ),
         (
