@@ -57,12 +57,15 @@ super_users = st.sampled_from([(), (), ("User:b",), ("User:s",)])
 clusters = st.builds(Cluster, st.frozensets(bindings, max_size=8), super_users, st.booleans(), versions)
 
 
+_added = st.frozensets(bindings, max_size=3)
+
+
 @st.composite
 def changes(draw: st.DrawFn) -> tuple[Cluster, Cluster]:
     """Two states of one cluster that share most of their bindings."""
     before = draw(clusters)
     removed = draw(st.frozensets(st.sampled_from(sorted(before.bindings)), max_size=3)) if before.bindings else ()
-    added = draw(st.frozensets(bindings, max_size=3))
+    added = draw(_added)
     return before, before._replace(bindings=(frozenset(before.bindings) - set(removed)) | added)
 
 

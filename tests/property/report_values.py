@@ -117,15 +117,22 @@ _rows = st.builds(
 ).filter(lambda row: row.gained or row.lost)
 
 
+# Made once, as in ``strategies.py``.
+_some_steps, _some_rows = st.lists(_steps, max_size=4), st.lists(_rows, max_size=3)
+_some_callouts = st.lists(st.builds(Callout, names, names, texts), max_size=2)
+_some_skipped = st.lists(st.builds(Skipped, st.sampled_from(SkipReason), texts, texts, origin=places), max_size=2)
+_some_texts, _some_refusals = st.lists(texts, max_size=2), st.lists(_refusals, max_size=2)
+
+
 @st.composite
 def plans(draw: st.DrawFn) -> Plan:
     """A plan that says anything anywhere."""
-    steps = sorted(draw(st.lists(_steps, max_size=4)), key=lambda step: step.phase)
+    steps = sorted(draw(_some_steps), key=lambda step: step.phase)
     effects = [Effect(EffectKind.GRANT) if is_acl_change(step.change) else None for step in steps]
     access = AccessReview(
-        tuple(draw(st.lists(_rows, max_size=3))),
+        tuple(draw(_some_rows)),
         tuple(effects),
-        tuple(draw(st.lists(st.builds(Callout, names, names, texts), max_size=2))),
+        tuple(draw(_some_callouts)),
     )
     return Plan(
         draw(names),
@@ -133,9 +140,9 @@ def plans(draw: st.DrawFn) -> Plan:
         Options(),
         datetime.date(2026, 11, 21),
         tuple(steps),
-        tuple(draw(st.lists(st.builds(Skipped, st.sampled_from(SkipReason), texts, texts, origin=places), max_size=2))),
-        tuple(draw(st.lists(texts, max_size=2))),
-        refusals=tuple(draw(st.lists(_refusals, max_size=2))),
+        tuple(draw(_some_skipped)),
+        tuple(draw(_some_texts)),
+        refusals=tuple(draw(_some_refusals)),
         access=access,
     )
 
