@@ -10,6 +10,7 @@ import os
 import resource
 import signal
 import sys
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable
@@ -82,11 +83,13 @@ class Running:
                 seen.add(frame.f_code)
 
             begun, self._reports = time.process_time(), []
+            threading.settrace(calls)
             sys.settrace(calls)
             try:
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             finally:
                 sys.settrace(None)
+                threading.settrace(None)
             if all(report.passed for report in self._reports):
                 ran = sorted(_function(code) for code in seen if code.co_filename.startswith(self._ours))
                 used[item.nodeid] = (time.process_time() - begun, ran)

@@ -151,9 +151,13 @@ def test_topics_go_where_names_begin_alike_and_else_into_one_new_document(place:
         (place / "m" / "all.yaml").write_text(head + "".join(parts), encoding="utf-8")
         texts = [text or "" for text in adoption(place).edit.files.values()]
         found = (yaml.safe_load(part) for text in texts for part in text.split("---\n") if "kind: Topics" in part)
-        return [[topic["name"] for topic in one["spec"]["topics"]] for one in found]
+        topics = [one["spec"]["topics"] for one in found]
+        assert not [topic for some in topics for topic in some if "absent" in topic]
+        return [[topic["name"] for topic in some] for some in topics]
 
     assert adopted(*documents) == [["log.a", "log.b"], ["pay.a", "pay.b", "pay.c"]]
     assert adopted(*documents[::-1]) == [["pay.a", "pay.b", "pay.c"], ["log.a", "log.b"]]
     longer = topics % "log" + "{defaults: {configs: {retention.ms: 9d}}, topics: [{name: log.a, partitions: 1}]}\n"
+    absent = topics % "log" + "{topics: [{name: log.a, absent: true}, {name: log.b, absent: true}]}\n"
+    assert adopted(absent) == [["log.a", "log.b", "pay.a", "pay.b", "pay.c"]]
     assert adopted(longer)[-1] == ["log.b", "pay.a", "pay.b", "pay.c"]

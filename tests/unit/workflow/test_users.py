@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.app.reasons import AmbiguousClusterError, RequestError
 from reconciler.cli.main import run
+from reconciler.model.kinds.scram_user import DEFAULT_ITERATIONS, DISABLED_ITERATIONS
 from reconciler.parts.edit.app.editing import ManifestEdit
 from reconciler.parts.edit.app.grant import GrantTerms
 from reconciler.parts.edit.app.users import PasswordPlace, disable, generate
@@ -95,6 +96,15 @@ def test_a_new_password_is_the_next_version_of_its_reference(place: Path) -> Non
         "+    - {name: new, mechanisms: {SCRAM-SHA-512: {password: '${env:NEW}', passwordVersion: 1}}}"
         in generated(place, "User:new", "${env:NEW}").patch()
     )
+
+
+def test_a_password_has_no_version_beyond_what_kafka_takes(place: Path) -> None:
+    """The last number marks users that are disabled."""
+    text = USERS.replace("passwordVersion: 3", f"passwordVersion: {DISABLED_ITERATIONS - DEFAULT_ITERATIONS - 2}")
+    (place / "users.yaml").write_text(text, encoding="utf-8")
+    generated(place, "User:orders", "${env:KAFKA_USER_ORDERS}").write()
+    with pytest.raises(RequestError, match="are 16382 together, and Kafka takes 16384 at most"):
+        generated(place, "User:orders", "${env:KAFKA_USER_ORDERS}")
 
 
 @pytest.mark.parametrize("reference", ["hunter2", "${env:A}x", "${vault:a}", ""])
