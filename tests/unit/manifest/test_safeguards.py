@@ -1,9 +1,12 @@
 """What guards a cluster, as values: claims, owners, consents, exceptions, protection."""
 
 import datetime
+from unittest.mock import patch
 
 import pytest
 
+from reconciler.manifest.documents import ownership as ownership_documents
+from reconciler.manifest.documents.ownership import OwnerDeclaration
 from reconciler.manifest.documents.tests import Claim
 from reconciler.manifest.manifests import Manifests, desired_state, load
 from reconciler.manifest.read.findings import Source
@@ -11,7 +14,7 @@ from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.safeguards import access_tests, lint_exceptions, ownership
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Origin
-from reconciler.model.scope import NameSelector, Selector
+from reconciler.model.scope import NameSelector, Selector, path_glob
 from tests.worlds import binding, pattern
 
 TEXT = """\
@@ -163,3 +166,49 @@ def test_an_unset_variable_is_a_problem_of_the_cluster_that_lacks_it() -> None:
         access_tests(load([source]), "prod")
     assert [problem.code for problem in caught.value.problems] == ["KR030"]
     assert access_tests(load([source]), "test")
+
+
+def test_files_are_those_that_any_glob_matches() -> None:
+    """Globs are compiled for the paths that begin as they do; to match each path gives the same."""
+    globs = [
+        "a.yaml",
+        "a/*.yaml",
+        "a/**",
+        "**/a.yaml",
+        "?.yaml",
+        "*",
+        "a?b",
+        "é/*",
+        "a",
+        "",
+        "a/b\udc80",
+        "a/*\udc80",
+        "a*b*",
+    ]
+    paths = [
+        "a.yaml",
+        "a/a.yaml",
+        "a/b/a.yaml",
+        "b.yaml",
+        "aéb",
+        "é/a",
+        "a",
+        "a/b\udc80",
+        "a/b\udc81",
+        "a/b?",
+        "axbx",
+        "aab",
+    ]
+    for glob in globs:
+        expected = {path for path in paths if path_glob(glob)(path)}
+        assert OwnerDeclaration("x", Origin("o.yaml", 1, 1), (glob,)).files_of(paths) == expected, glob
+    both = OwnerDeclaration("x", Origin("o.yaml", 1, 1), ("a.yaml", "b*"))
+    assert both.files_of(iter(paths)) == {"a.yaml", "b.yaml"}
+
+
+def test_a_team_of_one_file_compiles_no_glob_for_the_others() -> None:
+    paths = [f"teams/x{n}.yaml" for n in range(50)]
+    with patch.object(ownership_documents, "path_glob", side_effect=path_glob) as compiled:
+        owner = OwnerDeclaration("x", Origin("o.yaml", 1, 1), ("teams/x7.yaml", "teams/y.yaml"))
+        assert owner.files_of(paths) == {"teams/x7.yaml"}
+    assert compiled.call_count == 1
