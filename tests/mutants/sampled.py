@@ -32,7 +32,7 @@ TESTS: Final = (
     "tests/property",
     "tests/contract",
     "tests/security",
-    "tests/integration/fleet",
+    "tests/integration",
 )
 _LEFT_OUT: Final = ("kill_points", "floods", "killed_server", "test_streams", "hostile_manifests")
 

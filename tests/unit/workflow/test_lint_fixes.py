@@ -69,8 +69,10 @@ def test_a_guard_goes_only_if_it_is_named(place: Path) -> None:
     text = fixed(place, "idle-deny").edit.files["all.yaml"]
     assert text is not None
     assert "deny" not in text
-    with pytest.raises(RequestError, match="KA012 cannot be fixed"):
+    with pytest.raises(RequestError, match="KA012 cannot be fixed: what to do about it is for people to say"):
         fixed(place, "KA012")
+    with pytest.raises(RequestError, match="KA999 cannot be fixed: there is no such lint rule"):
+        fixed(place, "KA999")
 
 
 def test_minimised_manifests_are_the_same_edit(place: Path) -> None:

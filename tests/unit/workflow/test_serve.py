@@ -67,6 +67,7 @@ def test_a_clock_that_is_not_believed_ends_nothing(world: World) -> None:
     found = world.round(doubt="the clock was set")
     assert found.held_back == ("the clock was set",)
     assert found.waiting == 1
+    assert world.round(act=False, doubt="the clock was set").held_back == (), "where nothing would end, nothing waits"
     assert world.bindings() == LIVE
 
 
