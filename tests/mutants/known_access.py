@@ -169,8 +169,8 @@ KNOWN_OF_ACCESS: Final = tuple(
         ),
         (
             "regions.py",
-            "                self._kept[outer].cuts.append(index)\n",
-            "",
+            "self._kept[outer].cuts.append(index)",
+            "pass",
             "an inner region is cut out of the outer one",
         ),
         (
