@@ -236,6 +236,36 @@ def test_a_consent_to_a_part_is_in_use_only_where_every_owner_consents() -> None
         assert (len(judged.used_consents(wanted)), len(judged.breaches(wanted))) == (used, 0 if used else 1)
 
 
+@pytest.mark.parametrize(
+    ("ends", "until", "told"),
+    [
+        (("2027-02-01", "2027-03-01"), "", ["2027-03-01"]),
+        (("2027-03-01", "2027-02-01"), "", ["2027-03-01"]),
+        (("2027-02-01", "2027-03-01"), ", expires: 2027-02-20", []),
+        (("2027-02-01",), ", expires: 2027-02-20", ["2027-02-01"]),
+        (("2027-02-01", None), "", []),
+        ((None,), "", []),
+    ],
+)
+def test_a_use_is_told_of_the_consent_that_ends_last_and_before_it(
+    ends: tuple[str | None, ...], until: str, told: list[str]
+) -> None:
+    given = (
+        f"{{team: ledger, to: payments, operations: [READ], topics: [ledger.v2]{f', expires: {end}' if end else ''}}}"
+        for end in ends
+    )
+    files = {
+        "cluster.yaml": CLUSTER,
+        "ownership.yaml": document("Ownership", f"  owners:{OWNERS}", "teams"),
+        "teams/ledger/own.yaml": document("Ownership", "  consents:\n" + "".join(f"    - {one}\n" for one in given)),
+        PAY: acls("User:pay-svc", f"{{allow: READ, topics: [ledger.v2]{until}}}"),
+    }
+    manifests = load(Source(path, text) for path, text in files.items())
+    lapsing = ownerships_of(manifests, "prod", DAY)[0].outlasting(desired_state(manifests, "prod", DAY))
+    assert [str(consent.expires) for consent in lapsing] == told
+    assert {place.file for places in lapsing.values() for place in places} == ({PAY} if told else set())
+
+
 def test_of_many_consents_the_first_few_are_shown_and_each_that_leaves_a_breach() -> None:
     """Those that only say who agreed must not stand between a plan and its verdict."""
     origins = [Origin("own.yaml", line, 1) for line in range(1, 25)]
