@@ -338,3 +338,10 @@ def test_names_of_which_one_side_cannot_be_read_are_unclear() -> None:
     assert [names.between(*pair) for pair in ((None, one), (one, None), (None, None))] == [Meaning.UNCLEAR] * 3
     assert names.between(one, one) is None
     assert names.between(one, NameSelector(any_name=True)) is Meaning.LOOSER
+
+
+@pytest.mark.parametrize("more", list(Meaning))
+def test_one_more_text_is_what_the_field_says_but_unclear_where_it_may_take_all_others_place(more: Meaning) -> None:
+    texts = Texts(Meaning.UNCLEAR, Meaning.UNCLEAR, more, Meaning.UNCLEAR, widest="ALL")
+    assert texts.one_more("READ") is more
+    assert texts.one_more("ALL") is (Meaning.UNCLEAR if more is Meaning.TIGHTER else more)

@@ -139,6 +139,16 @@ def test_revoking_everything_removes_a_document_of_which_nothing_is_left(place: 
     assert "exceptions:" in (text or "")
 
 
+def test_a_deny_that_stays_grants_nothing(place: Path) -> None:
+    file, asked = place / "teams" / "orders" / "acls.yaml", AskedAccess("User:orders", (READ,), topic("orders.a"))
+    denied = "    - {deny: READ, topics: {prefix: orders.}, hosts: [10.0.0.1]}\n"
+    file.write_text(ORDERS + denied, encoding="utf-8")
+    with pytest.raises(RequestError, match="no manifest declares that"):
+        revoke(str(place), None, AskedAccess("User:orders", (READ,), topic("x")), DAY)
+    granted(place, "User:orders", topic("orders.a")).edit.write()
+    assert not [note for note in revoke(str(place), None, asked, DAY).notes if "still granted" in note]
+
+
 def test_what_still_grants_the_same_is_named(place: Path) -> None:
     granted(place, "User:orders", topic("orders.", prefix=True)).edit.write()
     asked = AskedAccess("User:orders", (READ,), topic("orders.a"))
