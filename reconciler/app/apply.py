@@ -284,7 +284,8 @@ class ApplyOptions:
     ``records`` says what is written down, ``lease`` which lease to hold meanwhile, if any.
     ``guardrails`` is the directory of manifests that held a saved plan, and have to hold it now. Of a saved plan,
     ``max_age`` is how long ago it may have been made, and ``approvals`` who has to have signed it.
-    ``moves`` is how fast replicas move. ``patience`` is how long to wait for somebody else's lease.
+    ``moves`` is how fast replicas move. ``patience`` is how long to wait for somebody else's lease. ``approved`` is who
+    has signed the plan of a fleet that names this one.
     """
 
     require_id: str | None = None
@@ -295,6 +296,7 @@ class ApplyOptions:
     approvals: ApprovalRule | None = None
     moves: MoveOptions = MoveOptions()
     patience: LeasePatience = LeasePatience()
+    approved: ApprovalEvidence | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -385,7 +387,7 @@ def apply_plan(
         file = plan
         options = replace(options, records=options.records.next_to(file))
         plan, digest = saved_plan(file)
-        approvals = check_signed(file, digest, options.approvals, now())
+        approvals = check_signed(file, digest, options.approvals, now()) or options.approved
     elif options.approvals is not None:
         raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
     _check_vouched(plan, options, asked=attendant.asks or digest is None)

@@ -43,12 +43,12 @@ class Approval:
 
     person: frozenset[str]
     key: str
-    text: bytes
+    text: str
 
     @property
     def digest(self) -> str:
         """The digest of the signature's text."""
-        return f"sha256:{hashlib.sha256(self.text).hexdigest()}"
+        return f"sha256:{hashlib.sha256(self.text.encode()).hexdigest()}"
 
     def __str__(self) -> str:
         """``alice@example.com (SHA256:…)``."""
@@ -70,8 +70,12 @@ def approve(plan_file: str, key_file: str, out: str | None = None) -> SignedPlan
     Raises a :class:`WorkflowError`.
     """
     plan, digest = saved_plan(plan_file)
-    file, key = detached_signature(_bytes_of(plan_file, digest), plan_file, key_file, NAMESPACE, out)
-    return SignedPlan(plan, file, key)
+    return SignedPlan(plan, *sign_plan(plan_file, digest, key_file, out))
+
+
+def sign_plan(plan_file: str, digest: str, key_file: str, out: str | None = None) -> tuple[str, str]:
+    """Sign a file that was read as a plan with that digest; the signature's file, and the key's fingerprint."""
+    return detached_signature(_bytes_of(plan_file, digest), plan_file, key_file, NAMESPACE, out)
 
 
 def detached_signature(
@@ -125,10 +129,11 @@ def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetim
 
 def _approval(file: str, message: bytes, signers: AllowedSigners, at: datetime.datetime) -> Approval:
     with Path(file).open("rb") as opened:
-        text = opened.read(_MOST_BYTES + 1)
-    if len(text) > _MOST_BYTES:
+        content = opened.read(_MOST_BYTES + 1)
+    if len(content) > _MOST_BYTES:
         raise SignatureError("it is too large for a signature")
-    blob = verify(text.decode("ascii"), message, NAMESPACE)
+    text = content.decode("ascii")
+    blob = verify(text, message, NAMESPACE)
     person = signers.signer(blob, NAMESPACE, at)
     if person is None:
         why = "may not sign plans now" if signers.knows(blob) else "is not among the allowed signers"

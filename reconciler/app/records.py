@@ -132,7 +132,7 @@ def keep_signatures(records: RecordOptions, approvals: ApprovalEvidence | None) 
         for digest, content in approvals.texts.items():
             file = signature_file(records.audit, digest)
             if not file.exists():
-                write_atomically(content.decode("ascii"), str(file))
+                write_atomically(content, str(file))
     except OSError as error:
         raise RecordsError(f"nothing was sent, because a signature could not be kept: {error}", "audit") from error
 

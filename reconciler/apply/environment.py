@@ -154,7 +154,7 @@ class ApprovalEvidence:
     authors: Annotated[tuple[str, ...], Says("People whose signatures do not count, because the change is theirs.")]
     left_out: Annotated[tuple[AnyText, ...], Says("Signatures that did not count, each with the reason.")]
     #: The signatures that counted, by their digests: kept beside the audit log.
-    texts: Annotated[Mapping[str, bytes], Apart()] = field(default_factory=dict, compare=False)
+    texts: Annotated[Mapping[str, str], Apart()] = field(default_factory=dict, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

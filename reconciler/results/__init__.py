@@ -41,6 +41,7 @@ class OutputKind(StrEnum):
     #: No command prints it: a pipeline writes it of a command that ended without a result.
     FAILED = "Failed"
     FLEET_APPLY = "FleetApply"
+    FLEET_APPROVE = "FleetApprove"
     FLEET_DRIFT = "FleetDrift"
     FLEET_LOCK = "FleetLock"
     FLEET_PLAN = "FleetPlan"

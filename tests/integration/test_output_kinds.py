@@ -44,6 +44,7 @@ _ELSEWHERE: Final = {
     OutputKind.DOCTOR: "tests/integration/test_main_job.py",
     OutputKind.FAILED: "tests/integration/ci/test_action_scripts.py",
     OutputKind.FLEET_APPLY: "tests/integration/fleet",
+    OutputKind.FLEET_APPROVE: "tests/security/test_fleet_approvals.py",
     OutputKind.FLEET_DRIFT: "tests/integration/fleet",
     OutputKind.FLEET_LOCK: "tests/security/test_locks_kept.py",
     OutputKind.FLEET_PLAN: "tests/integration/fleet",

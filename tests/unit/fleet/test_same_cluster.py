@@ -68,7 +68,7 @@ def saved(directory: Path, *plans: Plan) -> None:
 def test_a_saved_plan_of_one_cluster_under_two_names_is_not_applied(tmp_path: Path) -> None:
     """Such as one that was put together from two plans."""
     saved(tmp_path, planned("a", "1"), planned("b", "2"))
-    assert sorted(read_fleet_plan(tmp_path)[1]) == ["a", "b"]
+    assert sorted(read_fleet_plan(tmp_path).texts) == ["a", "b"]
     saved(tmp_path, planned("a", "1"), replace(planned("b", "2"), cluster_id="1"))
     with pytest.raises(StaleError, match="a answers with the id 1, as b: both connect to one cluster"):
         read_fleet_plan(tmp_path)

@@ -99,8 +99,8 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
 def test_plans_are_written_side_by_side_and_without_one_of_them_there_is_no_fleet_s_plan(
     saved_plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan, texts = read_fleet_plan(saved_plan / "plans")
-    together = Barrier(len(texts))
+    found = read_fleet_plan(saved_plan / "plans")
+    together = Barrier(len(found.texts))
 
     def write(text: str, out: str) -> None:
         if Path(out).parent.name == "plans":
@@ -111,7 +111,7 @@ def test_plans_are_written_side_by_side_and_without_one_of_them_there_is_no_flee
 
     monkeypatch.setattr(runs, "write_atomically", write)
     with pytest.raises(WorkflowError, match="no space left"):
-        save_fleet_plan(PlannedFleet(plan, texts), tmp_path)
+        save_fleet_plan(PlannedFleet(found.plan, found.texts), tmp_path)
     assert sorted(str(item.relative_to(tmp_path)) for item in tmp_path.rglob("*.json")) == [
         "plans/a.json",
         "plans/c.json",

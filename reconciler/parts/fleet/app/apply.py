@@ -24,17 +24,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from reconciler.app.admission import check_age
+from reconciler.app.admission import check_age, check_signed
 from reconciler.app.apply import ApplyOptions, Unattended, apply_plan, stoppable
 from reconciler.app.connections import password_prefixes
-from reconciler.app.options import ConnectionOptions, MoveOptions, now
+from reconciler.app.options import ApprovalRule, ConnectionOptions, MoveOptions, now
 from reconciler.app.reasons import INTERRUPTED, StaleError, WorkflowError
 from reconciler.app.records import RecordOptions
-from reconciler.apply.environment import LeasePatience, LeaseRequest, Outcome, Result
+from reconciler.apply.environment import ApprovalEvidence, Approver, LeasePatience, LeaseRequest, Outcome, Result
 from reconciler.dataclass import dataclass
 from reconciler.manifest.read.findings import Source
 from reconciler.parts.fleet.app.members import everywhere
-from reconciler.parts.fleet.app.runs import add_to_record, plan_lock, read_fleet_plan, read_record
+from reconciler.parts.fleet.app.runs import FLEET_FILE, add_to_record, plan_lock, read_fleet_plan, read_record
 from reconciler.parts.fleet.engine import Engine, TaskFailedError
 from reconciler.parts.fleet.proposal import (
     UNKNOWN,
@@ -73,6 +73,7 @@ class ChildTask:
     moves: MoveOptions = MoveOptions()
     lease: LeaseRequest | None = None
     max_age: float | None = None
+    approved: ApprovalEvidence | None = None
 
     def text(self) -> str:
         """As JSON."""
@@ -88,7 +89,18 @@ class ChildTask:
         records, moves = RecordOptions(**fields.pop("records")), MoveOptions(**fields.pop("moves"))
         lease = fields.pop("lease")
         asked = None if lease is None else LeaseRequest(**{**lease, "breaks": tuple(lease["breaks"])})
-        return cls(**{**fields, "connection": connection, "records": records, "moves": moves, "lease": asked})
+        approved = _evidence(fields.pop("approved"))
+        own = {"connection": connection, "records": records, "moves": moves, "lease": asked, "approved": approved}
+        return cls(**{**fields, **own})
+
+
+def _evidence(given: Mapping[str, Any] | None) -> ApprovalEvidence | None:
+    """The approvals of a task's text."""
+    if given is None:
+        return None
+    approvers = tuple(Approver(**one) for one in given["approvers"])
+    lists = {name: tuple(given[name]) for name in ("authors", "left_out")}
+    return ApprovalEvidence(**{**given, **lists, "approvers": approvers})
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,7 @@ def main(*, watched: bool = False) -> None:
             moves=task.moves,
             patience=_PATIENCE,
             max_age=None if task.max_age is None else datetime.timedelta(seconds=task.max_age),
+            approved=task.approved,
         )
         result = apply_plan(task.plan_file, task.manifests, None, task.connection, options, attendant=_Child())
         ended = _ended(result)
@@ -195,7 +208,8 @@ class ApplyTerms:
     ``records`` says what is written down beside the journal of each cluster; its paths have to be there where a task
     runs, else nothing is sent. Each apply holds its cluster's lease unless ``lease`` is false; ``breaks`` are holders
     that are known to be dead. ``moves`` is how fast replicas move. ``guardrails`` are the texts that held the plans
-    when they were made, and hold them again. ``max_age`` is how old one may be when its cluster begins.
+    when they were made, and hold them again. ``max_age`` is how old one may be when its cluster begins, and
+    ``approved`` who has signed the fleet's plan, for the audit log of each cluster.
     """
 
     connection: ConnectionOptions
@@ -207,6 +221,7 @@ class ApplyTerms:
     lease: bool = True
     breaks: tuple[str, ...] = ()
     max_age: datetime.timedelta | None = None
+    approved: ApprovalEvidence | None = None
 
     def everywhere(self) -> "ApplyTerms":
         """As they mean the same wherever a task runs: paths are absolute, and one operator is at work."""
@@ -242,14 +257,28 @@ class FleetApply:
     directory: Path
     plan: FleetPlan
     plans: dict[str, str]
+    digest: str
     records: dict[tuple[str, str], ApplyRecord]
     _began: list[ApplyRecord] = field(default_factory=list)
 
     @classmethod
     def saved(cls, directory: Path) -> "FleetApply":
         """What a directory of plans holds; raises a :class:`WorkflowError`."""
-        plan, plans = read_fleet_plan(directory)
-        return cls(directory, plan, plans, latest(read_record(directory, plan)))
+        found = read_fleet_plan(directory)
+        records = latest(read_record(directory, found.plan))
+        return cls(directory, found.plan, found.texts, found.digest, records)
+
+    def check_signed(self, rule: ApprovalRule | None) -> ApprovalEvidence | None:
+        """Who has signed ``fleet.json``, and by the digests in it each cluster's plan, if the rule asks for it.
+
+        Raises :class:`NotApprovedError` for too few signatures.
+        """
+        return check_signed(self.file, self.digest, rule, now())
+
+    @property
+    def file(self) -> str:
+        """What people sign."""
+        return str(self.directory / FLEET_FILE)
 
     @property
     def finished(self) -> bool:
@@ -403,6 +432,7 @@ def task_of(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ChildTask:
         terms.moves,
         LeaseRequest(terms.records.who(), terms.breaks) if terms.lease or terms.breaks else None,
         None if terms.max_age is None else terms.max_age.total_seconds(),
+        terms.approved,
     )
 
 

@@ -41,7 +41,7 @@ from reconciler.parts.fleet.proposal import (
 from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key, loaded
-from reconciler.plan.file import ids
+from reconciler.plan.file import file_digest, ids
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically
 
@@ -199,10 +199,20 @@ def save_fleet_plan(planned: PlannedFleet, directory: Path) -> None:
         raise WorkflowError(f"the plans cannot be saved: {error}") from error
 
 
-def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
-    """The fleet's plan and its clusters' plans by name, each checked against the id that the fleet's plan has of it."""
+@dataclass(frozen=True, slots=True)
+class SavedPlans:
+    """A fleet's plan, the digest of its file (``file-…``), and the texts of its clusters' plans by cluster."""
+
+    plan: FleetPlan
+    digest: str
+    texts: dict[str, str]
+
+
+def read_fleet_plan(directory: Path) -> SavedPlans:
+    """The plans of a directory, each of a cluster byte by byte the one that the fleet's plan names."""
     try:
-        plan = parse_fleet_plan((directory / FLEET_FILE).read_text(encoding="utf-8"))
+        own = (directory / FLEET_FILE).read_text(encoding="utf-8")
+        plan = parse_fleet_plan(own)
     except FleetPlanError as error:
         raise StaleError(f"{directory / FLEET_FILE}: {error}", "plan again") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -210,19 +220,22 @@ def read_fleet_plan(directory: Path) -> tuple[FleetPlan, dict[str, str]]:
     texts, answered = {}, {}
     for member in plan.members:
         file = directory / member.file
-        found, _ = saved_plan(str(file))
-        if ids(found) != (member.change_id, member.plan_id) or found.terms.cluster != member.cluster:
+        found, digest = saved_plan(str(file))
+        named = (member.change_id, member.plan_id), member.digest, member.cluster
+        if (ids(found), digest, found.terms.cluster) != named:
             message = f"{member.file} is not the plan that {FLEET_FILE} names for cluster {member.cluster}"
             raise StaleError(message, "plan again")
         if not found.options.declared:
             # The id that a member is performed by stands beside it: that vouches for nothing.
             raise StaleError(f"{member.file} does more than manifests ask for: no plan of a fleet does", "plan again")
         texts[member.cluster] = file.read_text(encoding="utf-8")
+        if file_digest(texts[member.cluster]) != digest:
+            raise StaleError(f"{member.file} was changed while it was read", "apply again")
         answered[member.cluster] = found.cluster_id
     if same := same_cluster(answered):
         first = min(same.values())
         raise StaleError(f"{first.cluster} {first.message}", first.advice)
-    return plan, texts
+    return SavedPlans(plan, file_digest(own), texts)
 
 
 @contextmanager

@@ -135,7 +135,7 @@ def planned_changes(place: str, run: FleetRun) -> Changes:
     if Path(place).is_dir():
         if not (Path(place) / FLEET_FILE).is_file():
             raise RequestError(f"there is no {FLEET_FILE} in {place}", "planning the fleet writes it")
-        plans = [parse_plan(text) for text in read_fleet_plan(Path(place))[1].values()]
+        plans = [parse_plan(text) for text in read_fleet_plan(Path(place)).texts.values()]
     else:
         plans = [saved_plan(place)[0]]
     for plan in plans:

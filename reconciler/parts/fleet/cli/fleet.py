@@ -32,6 +32,7 @@ SUBCOMMANDS: Final = {
     "snapshot": "Read all clusters into the store",
     "drift": "Detect drift of all clusters",
     "plan": "Plan every cluster and save the fleet's plan",
+    "approve": "Sign a fleet's plan as its approver",
     "apply": "Apply a fleet's plans, wave by wave",
     "lock": "Deny a principal everything on every cluster",
     "query": "Query the whole fleet",
@@ -47,7 +48,7 @@ class Subcommands(CommandTable):
     table = SUBCOMMANDS
     aliases = {"diff": "plan", "status": "drift"}  # noqa: RUF012 - a ClassVar of the base
     modules = "reconciler.parts.fleet.cli."
-    shared = {"apply": "plan", "drift": "snapshot", "usage": "tighten"}  # noqa: RUF012
+    shared = {"apply": "plan", "approve": "plan", "drift": "snapshot", "usage": "tighten"}  # noqa: RUF012
     words = ("fleet",)
 
     def load(self, home: str) -> click.Command:

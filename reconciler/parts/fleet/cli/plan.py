@@ -13,14 +13,17 @@ from typing import Final
 
 import click
 
+from reconciler.app.approvals import NAMESPACE, sign_plan
 from reconciler.app.connections import as_operator_says, for_copies, refuse_proposed_secrets
 from reconciler.app.manifests import checked, guardrail_sources, read_sources, told_again
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.app.records import RecordOptions, source_commit
 from reconciler.cli.change_options import (
     PlanId,
+    approval_options,
+    approval_rule,
     guardrails_option,
-    max_age_option,
+    key_option,
     move_options,
     planning_options,
     record_options,
@@ -176,6 +179,33 @@ def left_out(plan: FleetPlan) -> Exit:
     return Exit.REFUSED
 
 
+@click.command("approve", short_help="Sign a fleet's plan as its approver")
+@click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
+@key_option
+@click.option("--out", "file", metavar="FILE", help="Write the signature here.  [default: DIR/fleet.json.KEY.sig]")
+@output_option
+def approve_command(*, directory: str, key: str, file: str | None, output: str) -> int:
+    """Approve the plans in DIR: sign fleet.json, which names each cluster's plan by its digest.
+
+    Read the plans first, with `reconciler show DIR/plans/NAME.json`. OpenSSH makes the same signature:
+
+    \b
+    ssh-keygen -Y sign -n kafka-reconciler-plan -f KEY DIR/fleet.json
+
+    `reconciler fleet apply --require-approvals N --allowed-signers FILE` counts the people who signed.
+    """
+    fleet = FleetApply.saved(Path(directory))
+    signature, fingerprint = sign_plan(fleet.file, fleet.digest, key, file)
+    name = fleet_plan_id(fleet.plan)
+    if output == "json":
+        signed = {"fleetId": name, "file": signature, "key": fingerprint, "namespace": NAMESPACE}
+        out_json(OutputKind.FLEET_APPROVE, signed)
+        return Exit.OK
+    out([f"Approved: {fleet_summary(fleet.plan)}", name])
+    progress(f"wrote {signature}, signed with {fingerprint}")
+    return Exit.OK
+
+
 @click.command("apply", short_help="Apply a fleet's plans, wave by wave")
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @path_argument
@@ -206,7 +236,7 @@ def left_out(plan: FleetPlan) -> Exit:
     metavar="HOLDER",
     help="Take over leases of HOLDER. Use it only if that run is dead; repeatable.",
 )
-@max_age_option
+@approval_options
 @record_options
 @move_options
 @guardrails_option
@@ -225,6 +255,9 @@ def apply_command(
     lease: bool,
     break_lease: tuple[str, ...],
     max_age: datetime.timedelta | None,
+    require_approvals: int | None,
+    allowed_signers: str | None,
+    not_author: tuple[str, ...],
     records: RecordOptions,
     moves: MoveOptions,
     guardrails: str | None,
@@ -242,7 +275,10 @@ def apply_command(
     refuse_second_attempt()
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan
-    _check_consent(plan, ids, yes=yes, expand=settings.expand)
+    rule = approval_rule(require_approvals, allowed_signers, not_author)
+    approved = fleet.check_signed(rule)
+    # Without a terminal the signatures are the agreement.
+    _check_consent(plan, ids, yes=yes or (rule is not None and not sys.stdin.isatty()), expand=settings.expand)
     sources = read_sources(path)
     as_operator_says(checked(sources), path, connection)
     refuse_proposed_secrets(path, connection)
@@ -251,7 +287,7 @@ def apply_command(
     if not fleet.finished:
         held = None if judging is None else tuple(judging)
         reach = for_copies(path, connection)
-        terms = ApplyTerms(reach, at_once, timeout, records, held, moves, lease, break_lease, max_age)
+        terms = ApplyTerms(reach, at_once, timeout, records, held, moves, lease, break_lease, max_age, approved)
         with (
             engine_for(spark, connection=connection, passwords=True, once=at_once) as engine,
             stoppable("clusters") as interrupted,
@@ -306,7 +342,7 @@ def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool, expand: 
     if not sys.stdin.isatty():
         raise CommandError(
             "no terminal to ask on",
-            "give --require-id with the fleet's id or those of the reviewed changes, or --yes",
+            "give --require-id with the fleet's id or those of the reviewed changes, --require-approvals, or --yes",
             Exit.USAGE,
         )
     info_lines(fleet_plan_lines(plan, style_for(sys.stderr), expand=expand))
