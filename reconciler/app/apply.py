@@ -10,18 +10,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from reconciler.access.interpretation import TooMuchToDecideError
+from reconciler.app import admission
 from reconciler.app.access_checks import checks_of
-from reconciler.app.admission import (
-    check_age,
-    check_break_glass,
-    check_guardrails,
-    check_ids,
-    check_overriding,
-    check_signed,
-    check_unlock,
-    check_wanted,
-    settled,
-)
 from reconciler.app.cluster_checks import look
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import desired
@@ -347,7 +337,7 @@ def apply(
         if plan.stops:
             attendant.review(plan)
             raise PlanRefusedError(plan=plan, refusals=plan.refusals)
-        named = check_ids(plan, options.require_id)
+        named = admission.check_ids(plan, options.require_id)
         checks = checks_of(planned)
         _check_time(plan, planned.desired, target)
         result = _perform(
@@ -364,7 +354,7 @@ def apply(
                 proposer=commit_author(path, plan.source_commit),
             )
         )
-        return settled(result, plan, planned.live, target.cluster, planned.desired)
+        return admission.settled(result, plan, planned.live, target.cluster, planned.desired)
 
 
 def apply_plan(
@@ -387,15 +377,15 @@ def apply_plan(
         file = plan
         options = replace(options, records=options.records.next_to(file))
         plan, digest = saved_plan(file)
-        approvals = check_signed(file, digest, options.approvals, now()) or options.approved
+        approvals = admission.check_signed(file, digest, options.approvals, now()) or options.approved
     elif options.approvals is not None:
         raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
     _check_vouched(plan, options, asked=attendant.asks or digest is None)
-    named = check_ids(plan, options.require_id, *filter(None, [digest]))
-    check_age(plan, options.max_age, now())
+    named = admission.check_ids(plan, options.require_id, *filter(None, [digest]))
+    admission.check_age(plan, options.max_age, now())
     where = cluster or plan.terms.cluster
     with open_declared(path, where, connection, attendant.tell, options.guardrails, lists=True) as (manifests, target):
-        check_guardrails(plan, manifests)
+        admission.check_guardrails(plan, manifests)
         live = target.read(_reading(plan, target))
         checks, wanted = Checks(), None
         if target.declaration is not None:
@@ -404,15 +394,15 @@ def apply_plan(
             seen = look(target, manifests, wanted)
             # Who owns which file judges the edit, and not what is given at once.
             judged = wanted if _is_declared(plan) else DesiredState()
-            check_unlock(plan, target.declaration.emergency, options.approvals)
-            check_overriding(plan, target.declaration.emergency, options.approvals)
+            admission.check_unlock(plan, target.declaration.emergency, options.approvals)
+            admission.check_overriding(plan, target.declaration.emergency, options.approvals)
             checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
             if _is_declared(plan) and not plan.options.undo:
                 _check_time(plan, wanted, target)
         given = _Performance(plan, live, target, checks, connection, options, attendant, named, wanted=wanted)
         proposer = commit_author(path, plan.source_commit)
         result = _perform(replace(given, digest=digest, approvals=approvals, proposer=proposer))
-        return settled(result, plan, live, target.cluster, wanted)
+        return admission.settled(result, plan, live, target.cluster, wanted)
 
 
 def perform_now(
@@ -433,9 +423,9 @@ def perform_now(
     """
     if plan.refusals:
         raise PlanRefusedError(plan=plan, refusals=plan.refusals)
-    named = check_ids(plan, options.require_id)
+    named = admission.check_ids(plan, options.require_id)
     given = _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
-    return settled(_perform(given), plan, live, target.cluster, None)
+    return admission.settled(_perform(given), plan, live, target.cluster, None)
 
 
 def _check_vouched(plan: Plan, options: ApplyOptions, *, asked: bool) -> None:
@@ -565,12 +555,12 @@ def _looked_at(given: _Performance, present: Terms) -> partial[Preflight]:
 def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
     """Raise what stops the plan before anybody is asked; the plan is shown before its failed checks are raised."""
     plan = given.plan
-    check_break_glass(plan, given.live, now())
+    admission.check_break_glass(plan, given.live, now())
     if plan.options.break_glass is not None:
         check_clock(given.target)
     if given.wanted is not None and not plan.options.undo and _is_declared(plan):
         # Also steps that are done by now: what is left of them would make half of something.
-        check_wanted(plan, given.wanted, present)
+        admission.check_wanted(plan, given.wanted, present)
     refuse_obstacles(plan, present, given.target, given.live)
     given.attendant.review(plan)
     for gain in preflight.defeated:

@@ -18,18 +18,8 @@ from reconciler.apply.environment import ApprovalEvidence, Approver
 from reconciler.dataclass import dataclass
 from reconciler.plan.file import file_digest
 from reconciler.plan.proposal import Plan
+from reconciler.system import openssh
 from reconciler.system.files import write_atomically
-from reconciler.system.openssh import (
-    AllowedSigners,
-    KeyFileError,
-    SignatureError,
-    SignersError,
-    fingerprint,
-    parse_allowed_signers,
-    private_key,
-    sign,
-    verify,
-)
 
 #: What a signature of a plan is for: OpenSSH's namespace, which keeps it apart from those of commits and mails.
 NAMESPACE: Final = "kafka-reconciler-plan"
@@ -86,14 +76,14 @@ def detached_signature(
     Raises a :class:`WorkflowError`.
     """
     try:
-        key = private_key(Path(key_file).read_bytes())
-    except KeyFileError as error:
+        key = openssh.private_key(Path(key_file).read_bytes())
+    except openssh.KeyFileError as error:
         advice = f"sign with OpenSSH, which asks or uses your agent: ssh-keygen -Y sign -n {namespace} -f KEY {signed}"
         raise WorkflowError(f"{key_file} cannot sign: {error}", advice) from error
     except OSError as error:
         raise RequestError(f"{key_file} cannot be read: {error}") from error
-    text = sign(key, message, namespace)
-    made_by = fingerprint(verify(text, message, namespace))
+    text = openssh.sign(key, message, namespace)
+    made_by = openssh.fingerprint(openssh.verify(text, message, namespace))
     short = "".join(filter(str.isalnum, made_by.removeprefix("SHA256:")))[:12]
     file = out or f"{signed}.{short}.sig"
     try:
@@ -117,7 +107,7 @@ def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetim
                 without.append(f"{file}: {one} is an author of the change")
             elif found.setdefault(one.person, one) is not one:
                 without.append(f"{file}: {one} has signed already")
-        except (SignatureError, OSError, UnicodeDecodeError) as error:
+        except (openssh.SignatureError, OSError, UnicodeDecodeError) as error:
             without.append(f"{file}: {error}")
     if len(found) < rule.required:
         raise NotApprovedError(rule.required, tuple(map(str, found.values())), tuple(without))
@@ -127,21 +117,21 @@ def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetim
     return ApprovalEvidence(rule.required, signers_digest, approvers, tuple(sorted(authors)), tuple(without), texts)
 
 
-def _approval(file: str, message: bytes, signers: AllowedSigners, at: datetime.datetime) -> Approval:
+def _approval(file: str, message: bytes, signers: openssh.AllowedSigners, at: datetime.datetime) -> Approval:
     with Path(file).open("rb") as opened:
         content = opened.read(_MOST_BYTES + 1)
     if len(content) > _MOST_BYTES:
-        raise SignatureError("it is too large for a signature")
+        raise openssh.SignatureError("it is too large for a signature")
     text = content.decode("ascii")
-    blob = verify(text, message, NAMESPACE)
+    blob = openssh.verify(text, message, NAMESPACE)
     person = signers.signer(blob, NAMESPACE, at)
     if person is None:
         why = "may not sign plans now" if signers.knows(blob) else "is not among the allowed signers"
-        raise SignatureError(f"its key {fingerprint(blob)} {why}")
-    return Approval(person, fingerprint(blob), text)
+        raise openssh.SignatureError(f"its key {openssh.fingerprint(blob)} {why}")
+    return Approval(person, openssh.fingerprint(blob), text)
 
 
-def _authors(rule: ApprovalRule, signers: AllowedSigners) -> frozenset[str]:
+def _authors(rule: ApprovalRule, signers: openssh.AllowedSigners) -> frozenset[str]:
     """All names of the authors.
 
     A name that the file does not have may be another spelling of somebody in it, who could then approve their own
@@ -159,12 +149,12 @@ def _authors(rule: ApprovalRule, signers: AllowedSigners) -> frozenset[str]:
     return found
 
 
-def signers_of(file: str) -> tuple[AllowedSigners, str]:
+def signers_of(file: str) -> tuple[openssh.AllowedSigners, str]:
     """The allowed signers of a file, and its digest; raises a :class:`WorkflowError`."""
     try:
         content = Path(file).read_bytes()
-        return parse_allowed_signers(content.decode("utf-8")), f"sha256:{hashlib.sha256(content).hexdigest()}"
-    except SignersError as error:
+        return openssh.parse_allowed_signers(content.decode("utf-8")), f"sha256:{hashlib.sha256(content).hexdigest()}"
+    except openssh.SignersError as error:
         raise WorkflowError(f"the allowed signers in {file} cannot be used: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
         raise RequestError(f"the allowed signers in {file} cannot be read: {error}") from error

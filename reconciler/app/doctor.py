@@ -19,18 +19,9 @@ from reconciler.kafka.cluster import Inspection, KafkaCluster
 from reconciler.kafka.flavored import FlavoredCluster
 from reconciler.kafka.handshake import AuthorizerPresence
 from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model import flavor
 from reconciler.model.addresses import RANGES_SINCE, ip_range
 from reconciler.model.characters import as_name
-from reconciler.model.flavor import (
-    CLASS_NAME,
-    ClusterSigns,
-    Flavor,
-    flavor_contradiction,
-    foreign_authorizer,
-    release_text,
-    shown_flavors,
-    signs_of,
-)
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import refusal_of, risk_of
 from reconciler.ports import ClusterError, ReadRequest
@@ -156,7 +147,7 @@ def diagnose(
             raise WorkflowError(str(error), error.advice) from error
         read = reading_for(target, found)
         stated = target.cluster.flavor if isinstance(target.cluster, FlavoredCluster) else None
-        topic_configs = signs_of(read).topic_configs if isinstance(read, ClusterState) else ()
+        topic_configs = flavor.signs_of(read).topic_configs if isinstance(read, ClusterState) else ()
         needs = list(checks(found, target.declaration, reading_check(read, found), stated, topic_configs))
         if isinstance(read, ClusterState):
             needs += state_checks(read, target.facts)
@@ -199,7 +190,7 @@ def state_checks(live: ClusterState, declaration: ClusterDeclaration | None) -> 
             yield NeedCheck(Need.KAFKA_VERSION, False, required=True, detail=f"{error.message}; {error.advice}")
         else:
             told = live.kafka_version is not None and version is not None
-            yield NeedCheck(Need.KAFKA_VERSION, told, detail=release_text(declaration.kafka_version))
+            yield NeedCheck(Need.KAFKA_VERSION, told, detail=flavor.release_text(declaration.kafka_version))
     for text in rights_doubts(live, declaration):
         yield NeedCheck(Need.OWN_RIGHTS, False, detail=text)
 
@@ -212,7 +203,7 @@ def upgrade_checks(live: ClusterState, release: tuple[int, int]) -> Iterator[Nee
     if live.topic_gap or live.acl_gap:
         yield NeedCheck(Need.UPGRADE, False, detail=f"not all was seen: {live.topic_gap or live.acl_gap}")
     elif not found:
-        yield NeedCheck(Need.UPGRADE, True, detail=release_text(release))
+        yield NeedCheck(Need.UPGRADE, True, detail=flavor.release_text(release))
 
 
 def _configs_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]:
@@ -237,7 +228,7 @@ def _ranges_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]:
         return
     ranges = [str(binding) for binding in sorted(live.bindings) if ip_range(binding.entry.host) is not None]
     if ranges:
-        since = release_text(RANGES_SINCE)
+        since = flavor.release_text(RANGES_SINCE)
         yield f"hosts that mean nothing before Kafka {since} and are ranges of addresses from then on: {named(ranges)}"
 
 
@@ -245,21 +236,23 @@ def checks(
     found: Inspection,
     declaration: ClusterDeclaration | None,
     reading: NeedCheck,
-    stated: Flavor | None = None,
+    stated: flavor.Flavor | None = None,
     topic_configs: Collection[str] = (),
 ) -> Iterator[NeedCheck]:
     """Every need that this cluster, its declaration and the ``stated`` flavor let us judge."""
     yield NeedCheck(Need.CONNECTION, True, required=True)
     yield NeedCheck(Need.AUTHORIZER, found.authorizer is not AuthorizerPresence.ABSENT, required=True)
-    if found.configs.get(CLASS_NAME):
-        foreign = foreign_authorizer(found.configs)
-        detail = f"{CLASS_NAME}={found.configs[CLASS_NAME]}" if foreign is None else foreign
+    if found.configs.get(flavor.CLASS_NAME):
+        foreign = flavor.foreign_authorizer(found.configs)
+        detail = f"{flavor.CLASS_NAME}={found.configs[flavor.CLASS_NAME]}" if foreign is None else foreign
         yield NeedCheck(Need.AUTHORIZER_CLASS, foreign is None, detail=detail)
-    signs = ClusterSigns(found.cluster_id, [broker.host for broker in found.brokers], found.configs, topic_configs)
+    signs = flavor.ClusterSigns(
+        found.cluster_id, [broker.host for broker in found.brokers], found.configs, topic_configs
+    )
     if stated is not None:
-        problem = flavor_contradiction(stated, signs)
+        problem = flavor.flavor_contradiction(stated, signs)
         yield NeedCheck(Need.FLAVOR, problem is None, required=problem is not None, detail=problem or stated.title)
-    elif len(shown := shown_flavors(signs)) > 1:
+    elif len(shown := flavor.shown_flavors(signs)) > 1:
         yield NeedCheck(Need.FLAVOR, False, detail=disagreement(shown))
     else:
         yield from (NeedCheck(Need.FLAVOR, False, detail=f"{proposal(one)}; {cure(one)}") for one in shown)

@@ -12,17 +12,7 @@ import click
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.app.reasons import FailedChecksError, InvalidManifestsError, PlanRefusedError
 from reconciler.apply.environment import LeaseRequest
-from reconciler.cli.change_options import (
-    PlanId,
-    applying_options,
-    approval_options,
-    approval_rule,
-    audit_option,
-    audit_places,
-    move_options,
-    pipeline_url,
-    yes_option,
-)
+from reconciler.cli import change_options
 from reconciler.cli.console import CommandError, Exit, settings
 from reconciler.cli.options import (
     cluster_option,
@@ -44,16 +34,16 @@ _CONSENT: Final = "pass --yes, --require-id with the reviewed id, or --require-a
 @click.argument("second", metavar="[PATH]", required=False)
 @path_option
 @cluster_option(needed=False)
-@approval_options
-@yes_option
+@change_options.approval_options
+@change_options.yes_option
 @click.option(
     "--require-id",
     metavar="ID",
-    type=PlanId("plan", "change", "file"),
+    type=change_options.PlanId("plan", "change", "file"),
     help="Refuse any plan except this one: a plan-…, change-… or file-… id, or its first 8 digits or more.",
 )
 @click.option("--journal", metavar="FILE", help="Journal file.  [default: PLAN.journal]")
-@audit_option
+@change_options.audit_option
 @click.option("--operator", metavar="NAME", help="Operator name in journal and audit records.  [default: USER@HOST]")
 @click.option("--lease", is_flag=True, help="Hold the cluster's lease: other applies exit with status 6 meanwhile.")
 @click.option(
@@ -62,8 +52,8 @@ _CONSENT: Final = "pass --yes, --require-id with the reviewed id, or --require-a
     multiple=True,
     help="Take over the lease of HOLDER. Use it only if that run is dead; repeatable.",
 )
-@move_options
-@applying_options
+@change_options.move_options
+@change_options.applying_options
 @connection_options
 @output_option
 def command(
@@ -105,9 +95,11 @@ def command(
     from reconciler.cli.planned import info_checks, info_refusals, show_outcome
     from reconciler.cli.terminal import Terminal
 
-    records = RecordOptions(journal, **audit_places(audit), operator=operator, url=pipeline_url(os.environ))
+    records = RecordOptions(
+        journal, **change_options.audit_places(audit), operator=operator, url=change_options.pipeline_url(os.environ)
+    )
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
-    approvals = approval_rule(require_approvals, allowed_signers, not_author)
+    approvals = change_options.approval_rule(require_approvals, allowed_signers, not_author)
     options = ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
     plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
     manifests = manifests or connection.default_path

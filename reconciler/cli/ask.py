@@ -25,26 +25,8 @@ from reconciler.cli.questions import (
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, PatternType, ResourcePattern, ResourceType
 from reconciler.results import OutputKind
 from reconciler.results.access import with_condition
-from reconciler.show.access import (
-    access_documents,
-    access_lines,
-    access_table,
-    holders_document,
-    holders_lines,
-    holders_table,
-    holdings,
-)
+from reconciler.show import access, questions
 from reconciler.show.access_matrix import matrix_document, matrix_lines, matrix_of, matrix_table
-from reconciler.show.questions import (
-    Answered,
-    ask,
-    can_i_document,
-    can_i_lines,
-    explain_document,
-    explain_lines,
-    reach_document,
-    reach_lines,
-)
 from reconciler.show.quota import Client, ClientLimits, quota_document, quota_lines, quota_table
 
 
@@ -72,13 +54,13 @@ def can_i_command(
     """
     wanted = asked_operation(operation, pattern)
     who, address = asked_principal(principal), asked_host(host)
-    answers: list[Answered] = [
-        ask(view, who, wanted, pattern, address) for view in access_views(request, connection, tell=info_note)
+    answers: list[questions.Answered] = [
+        questions.ask(view, who, wanted, pattern, address) for view in access_views(request, connection, tell=info_note)
     ]
     if output == "json":
-        out_json(OutputKind.CAN_I, can_i_document(answers))
+        out_json(OutputKind.CAN_I, questions.can_i_document(answers))
     else:
-        out(can_i_lines(answers, style_for(sys.stdout)))
+        out(questions.can_i_lines(answers, style_for(sys.stdout)))
     return Exit.OK if answers[-1].allowed else Exit.FAILED_CHECK
 
 
@@ -107,10 +89,10 @@ def who_can_command(
         for view in access_views(request, connection, groups=groups, tell=info_note)
     ]
     if output == "json":
-        made = holders_table if settings.table else holders_document
+        made = access.holders_table if settings.table else access.holders_document
         out_json(OutputKind.WHO_CAN, made(wanted, pattern, found))
     else:
-        out(holders_lines(wanted, pattern, found, style_for(sys.stdout)))
+        out(access.holders_lines(wanted, pattern, found, style_for(sys.stdout)))
     return Exit.OK
 
 
@@ -146,15 +128,15 @@ def explain_command(
             "User:* is not a principal: a request comes from one principal", "ask can-i User:*", Exit.USAGE
         )
     views = access_views(request, connection, beside=True, tell=info_note)
-    found = [ask(view, who, wanted, pattern, address) for view in views]
+    found = [questions.ask(view, who, wanted, pattern, address) for view in views]
     if client_id is not None:
         client = Client(who, client_id)
         states = quota_views(request, connection)  # what there is to note was noted with the first reading
         found = [replace(one, limits=ClientLimits(view, client)) for one, view in zip(found, states, strict=True)]
     if output == "json":
-        out_json(OutputKind.EXPLAIN, explain_document(found))
+        out_json(OutputKind.EXPLAIN, questions.explain_document(found))
     else:
-        out(explain_lines(found, style_for(sys.stdout)))
+        out(questions.explain_lines(found, style_for(sys.stdout)))
     return Exit.OK
 
 
@@ -201,11 +183,11 @@ def access_command(
         else:
             out(matrix_lines(tables, style), whole=True)
         return Exit.OK
-    held = [with_condition(view, lambda one: holdings(one, who, kind, found)) for view in found]
+    held = [with_condition(view, lambda one: access.holdings(one, who, kind, found)) for view in found]
     if output == "json":
-        out_json(OutputKind.ACCESS, access_table(held) if settings.table else access_documents(held))
+        out_json(OutputKind.ACCESS, access.access_table(held) if settings.table else access.access_documents(held))
     else:
-        out(access_lines(held, style))
+        out(access.access_lines(held, style))
     return Exit.OK
 
 
@@ -228,9 +210,9 @@ def reach_command(
         raise CommandError("User:* is nobody", "name a principal", Exit.USAGE)
     answers = reach(request, who, hops, connection, tell=info_note)
     if output == "json":
-        out_json(OutputKind.REACH, reach_document(answers))
+        out_json(OutputKind.REACH, questions.reach_document(answers))
     else:
-        out(reach_lines(answers, style_for(sys.stdout)))
+        out(questions.reach_lines(answers, style_for(sys.stdout)))
     return Exit.OK
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from reconciler.app.options import MoveOptions, PlanOptions
+from reconciler.app.options import ApprovalRule, MoveOptions, PlanOptions
 from reconciler.cli.console import Bytes, CommandError, Exit, error
 from reconciler.cli.options import as_of_option, gathered, project, project_of, with_options
 from reconciler.dataclass import dataclass
@@ -17,9 +17,6 @@ from reconciler.plan.refusal import AcceptedGuard, Guard
 if TYPE_CHECKING:
     from reconciler.app.records import RecordOptions
     from reconciler.show.claims import Checks
-
-
-from reconciler.app.options import ApprovalRule
 
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 #: In a pipeline a plan file comes from another job, and perhaps from another day.

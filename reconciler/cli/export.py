@@ -10,18 +10,9 @@ import click
 from reconciler.app.export import Exported, propose_topic_policy
 from reconciler.app.export import export as run_export
 from reconciler.app.options import ConnectionOptions
+from reconciler.cli import options
 from reconciler.cli.console import CommandError, Exit, info, out, out_json, progress, settings
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    as_of_option,
-    cluster_option,
-    connection_options,
-    listing_option,
-    meant_cluster,
-    optional_path_argument,
-    output_option,
-    roles_option,
-)
 from reconciler.codec.kinds import LISTED
 from reconciler.manifest.parts.document import document_name_problem
 from reconciler.manifest.write.manifests import Export, Layout
@@ -43,8 +34,8 @@ directory_option = click.option(
 
 
 @click.command("export", short_help="Export a cluster as manifests or as a snapshot")
-@optional_path_argument
-@cluster_option()
+@options.optional_path_argument
+@options.cluster_option()
 @directory_option
 @click.option(
     "--snapshot", metavar="FILE", type=click.Path(dir_okay=False), help="Write a snapshot file instead of manifests."
@@ -56,9 +47,9 @@ directory_option = click.option(
     show_default=True,
     help="One file for each principal or team, or a single one.",
 )
-@roles_option("exact", "none")
-@connection_options
-@listing_option(
+@options.roles_option("exact", "none")
+@options.connection_options
+@options.listing_option(
     *LISTS,
     columns={
         "KIND": "list",
@@ -164,16 +155,16 @@ def policy_command() -> None:
 
 
 @policy_command.command("init", short_help="Propose a topic policy from a cluster")
-@optional_path_argument
-@cluster_option(needed=False)
+@options.optional_path_argument
+@options.cluster_option(needed=False)
 @click.option("--defaults", is_flag=True, help="Print a policy of good defaults, without a cluster.")
 @click.option("--name", metavar="NAME", default=None, help="Name of the policy.  [default: the cluster's]")
 @click.option(
     "--out", "file", metavar="FILE", type=click.Path(dir_okay=False), help="Write to this file, which must not exist."
 )
-@connection_options
-@as_of_option
-@output_option
+@options.connection_options
+@options.as_of_option
+@options.output_option
 def init(
     *,
     path: str | None,
@@ -192,7 +183,7 @@ def init(
     """
     if defaults and cluster is not None:
         raise CommandError("a proposal comes from a cluster, or is --defaults", "give one of the two", Exit.USAGE)
-    cluster = cluster if defaults else meant_cluster(cluster)
+    cluster = cluster if defaults else options.meant_cluster(cluster)
     if defaults and name is not None:
         raise CommandError("--defaults has a name of its own", "leave --name out", Exit.USAGE)
     if defaults:

@@ -2,15 +2,7 @@
 
 import datetime
 
-from reconciler.app.options import (
-    ClientNote,
-    DefeatedGain,
-    LeftoverNote,
-    MoreLeftovers,
-    Note,
-    UnstatedFlavor,
-    VersionNote,
-)
+from reconciler.app import options
 from reconciler.apply.cleanup import Leftover
 from reconciler.apply.records import PastRun
 from reconciler.cli.console import info
@@ -18,22 +10,22 @@ from reconciler.manifest.read.problem import Problem, render_problem
 from reconciler.model.characters import counted, safe
 
 
-def info_note(note: Note) -> None:
+def info_note(note: options.Note) -> None:
     """A line for each note; none of it is part of any answer."""
     match note:
         case Problem():
             info(render_problem(note))
-        case LeftoverNote():
+        case options.LeftoverNote():
             info(_words(note))
-        case MoreLeftovers(runs):
+        case options.MoreLeftovers(runs):
             info(f"counted: what {counted(runs, 'more run')} left; “reconciler cleanup” lists all of it")
-        case DefeatedGain():
+        case options.DefeatedGain():
             info(f"warning: reviewed, and not in force after this plan: {safe(note.text)}: somebody else changed ACLs")
-        case ClientNote(text):
+        case options.ClientNote(text):
             info(f"note: {safe(text)}")
-        case UnstatedFlavor():
+        case options.UnstatedFlavor():
             info(f"warning: {safe(note.text)}; {safe(note.advice)}")
-        case VersionNote():
+        case options.VersionNote():
             undecided = "what depends on a host that may be a range of addresses is undecided"
             info(f"warning: the rules of cluster {safe(note.cluster)} are not known: {safe(note.doubt)}; {undecided}")
         case PastRun():
@@ -41,7 +33,7 @@ def info_note(note: Note) -> None:
             info(f"{who}, did not end: {len(note.performed):,} steps done, {len(note.doubtful):,} in doubt; going on")
 
 
-def _words(note: LeftoverNote) -> str:
+def _words(note: options.LeftoverNote) -> str:
     what = described(note.leftover, note.at)
     if not note.counted:
         return f"left out: {what}, which may be going on"

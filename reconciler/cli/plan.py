@@ -7,42 +7,23 @@ from typing import Final
 import click
 
 from reconciler.app.options import ConnectionOptions, PlanOptions
-from reconciler.cli.change_options import (
-    GUARDRAILS,
-    NEW_ACCESS,
-    NEW_PATH,
-    TRUNCATED,
-    also_fail_on,
-    base_option,
-    check_comparable,
-    planning_options,
-    save_option,
-)
-from reconciler.cli.options import (
-    as_of_option,
-    cluster_option,
-    connection_options,
-    listing_option,
-    output_option,
-    past_audit_option,
-    path_argument,
-    start_reader,
-)
+from reconciler.cli import change_options, options
+from reconciler.cli.change_options import GUARDRAILS, NEW_ACCESS, NEW_PATH, TRUNCATED
 
 _FAIL_ON: Final = (NEW_ACCESS, NEW_PATH, GUARDRAILS, TRUNCATED)
 
 
 @click.command("plan", short_help="Compare manifests with a cluster; print and save the plan")
-@path_argument
-@cluster_option()
-@save_option
+@options.path_argument
+@options.cluster_option()
+@change_options.save_option
 @click.option(
     "--certificate",
     metavar="FILE",
     type=click.Path(dir_okay=False),
     help="Save a certificate, by which check_plan.py proves the order of the ACLs without this program.",
 )
-@planning_options
+@change_options.planning_options
 @click.option(
     "--fail-on",
     multiple=True,
@@ -51,15 +32,15 @@ _FAIL_ON: Final = (NEW_ACCESS, NEW_PATH, GUARDRAILS, TRUNCATED)
     "principal (new-path), if the manifests do not only tighten the guardrails of --base, or ask for more than "
     "--guardrails allow (guardrails), or if not all rows of access are shown (truncated); the plan is saved anyway.",
 )
-@base_option
+@change_options.base_option
 @click.option(
     "--validate-with-broker",
     is_flag=True,
     help="Let the cluster validate each topic step, including its policies, without effect.",
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit 2 if there is something to do.")
-@connection_options
-@output_option
+@options.connection_options
+@options.output_option
 def command(
     *,
     path: str,
@@ -83,8 +64,8 @@ def command(
     safety check refuses the plan as a whole, nothing is saved.
     """
     if GUARDRAILS in fail_on:
-        check_comparable(base, planning.guardrails)
-    start_reader(cluster)
+        change_options.check_comparable(base, planning.guardrails)
+    options.start_reader(cluster)
     from reconciler.cli.planned import report_plan
 
     return report_plan(
@@ -94,7 +75,7 @@ def command(
         connection,
         save_as=save_as,
         certificate=certificate,
-        fail_on=also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails),
+        fail_on=change_options.also_fail_on(fail_on, _FAIL_ON, base, planning.guardrails),
         ask_broker=validate_with_broker,
         detailed_exitcode=detailed_exitcode,
         output=output,
@@ -102,10 +83,10 @@ def command(
 
 
 @click.command("drift", short_help="Detect drift between manifests and a cluster")
-@path_argument
-@cluster_option()
-@connection_options
-@as_of_option
+@options.path_argument
+@options.cluster_option()
+@options.connection_options
+@options.as_of_option
 @click.option(
     "--base",
     metavar="DIR",
@@ -114,11 +95,11 @@ def command(
     "are changes by hand.",
 )
 @click.option("--store", metavar="PLACE", help="Say since when ACLs differ, by the readings in this store.")
-@past_audit_option
+@options.past_audit_option
 @click.option(
     "--logs", metavar="PLACE", multiple=True, help="With --store: authorizer logs, which show who altered the cluster."
 )
-@listing_option("steps", "left")
+@options.listing_option("steps", "left")
 def drift_command(
     *,
     path: str,
@@ -138,7 +119,7 @@ def drift_command(
     undecided, unless it is a warning or excepted. Exit 1 if something could not be compared, such as ACLs on a cluster
     without an authorizer.
     """
-    start_reader(cluster)
+    options.start_reader(cluster)
     from reconciler.cli.planned import report_drift
 
     return report_drift(path, cluster, connection, (store, audit, logs), as_of=as_of, base=base, output=output)

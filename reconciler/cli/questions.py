@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from reconciler.app.options import StateRequest
+from reconciler.cli import options
 from reconciler.cli.console import CommandError, Exit
-from reconciler.cli.options import (
-    CONNECTION,
-    Decorator,
-    as_of_option,
-    cluster_option,
-    gathered,
-    listing_option,
-    offline_option,
-    past_options,
-    path_option,
-    with_options,
-)
 from reconciler.manifest.parts.resources import host_problem, principal_problem
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -100,22 +89,22 @@ resource_argument = click.argument("pattern", metavar="RESOURCE", type=ResourceA
 host_option = click.option("--host", metavar="ADDRESS", help="Client address.  [default: every host]")
 
 
-def state_options(*lists: str, past: bool = True) -> Decorator:
+def state_options(*lists: str, past: bool = True) -> options.Decorator:
     """Of which state is asked, handed over as ``request``, with ``connection`` and ``output`` of these ``lists``.
 
     With ``past``, also of a past time.
     """
-    more = gathered("request", StateRequest, *past_options) if past else ()
-    return with_options((*_STATE, *more, listing_option(*lists)))
+    more = options.gathered("request", StateRequest, *options.past_options) if past else ()
+    return options.with_options((*_STATE, *more, options.listing_option(*lists)))
 
 
 _STATE = (
-    *gathered(
+    *options.gathered(
         "request",
         StateRequest,
-        path_option,
-        cluster_option(needed=False),
-        offline_option,
+        options.path_option,
+        options.cluster_option(needed=False),
+        options.offline_option,
         click.option(
             "--plan",
             metavar="PLAN",
@@ -123,8 +112,8 @@ _STATE = (
             help="With --cluster: answer for before and after this saved plan.",
         ),
     ),
-    *CONNECTION,
-    *gathered("request", StateRequest, as_of_option),
+    *options.CONNECTION,
+    *options.gathered("request", StateRequest, options.as_of_option),
 )
 
 

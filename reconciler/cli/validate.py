@@ -11,6 +11,7 @@ from reconciler.app.options import ConnectionOptions, PastReadings, StateRequest
 from reconciler.app.reasons import InvalidManifestsError
 from reconciler.app.test import TestedAccess, run_tests
 from reconciler.app.validate import ManifestValidation, ValidatedCluster, validate
+from reconciler.cli import options
 from reconciler.cli.change_options import (
     GUARDRAILS,
     also_fail_on,
@@ -21,16 +22,6 @@ from reconciler.cli.change_options import (
 )
 from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    as_of_option,
-    cluster_option,
-    connection_options,
-    offline_option,
-    output_option,
-    past_options,
-    path_argument,
-    with_options,
-)
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.read.problem import Problem, problems_text
 from reconciler.model.characters import Style, counted, safe
@@ -55,9 +46,9 @@ _NAMED: Final = 5
 
 
 @click.command("validate", short_help="Check manifests offline")
-@path_argument
-@output_option
-@as_of_option
+@options.path_argument
+@options.output_option
+@options.as_of_option
 @guardrails_option
 @base_option
 @click.option(
@@ -179,19 +170,19 @@ def _document(
 
 
 @click.command("test", short_help="Run access tests against manifests or a live cluster")
-@path_argument
-@cluster_option(needed=False)
-@offline_option
+@options.path_argument
+@options.cluster_option(needed=False)
+@options.offline_option
 @click.option(
     "--as-is", is_flag=True, help="With --cluster: test the live bindings as they are, without the manifests."
 )
 @click.option("--all", "all_of_them", is_flag=True, help="Also show the tests that pass.")
-@connection_options
+@options.connection_options
 @guardrails_option
 @base_option
-@as_of_option
-@with_options(past_options)
-@output_option
+@options.as_of_option
+@options.with_options(options.past_options)
+@options.output_option
 def test_command(
     *,
     path: str,

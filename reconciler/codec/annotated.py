@@ -19,6 +19,7 @@ from operator import attrgetter
 from types import MappingProxyType, NoneType, UnionType
 from typing import Annotated, Any, ClassVar, Final, TypeVar, Union, get_args, get_origin
 
+from reconciler.codec import values
 from reconciler.codec.codec import (
     ANY_TEXT,
     BOOLEAN,
@@ -36,17 +37,6 @@ from reconciler.codec.codec import (
     number,
 )
 from reconciler.codec.objects import Field, Record, described, flat, group, optional, record
-from reconciler.codec.values import (
-    BINDING,
-    EXPIRY,
-    NAME,
-    OPERATION,
-    ORIGIN,
-    PATTERN,
-    PATTERN_TYPE,
-    PERMISSION,
-    RESOURCE_TYPE,
-)
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, Origin
 from reconciler.model.says import REQUIRED, UNSAID, Apart, As, Flat, Form, Says
@@ -68,10 +58,10 @@ def _reference(text: str) -> str:
 NO_CODECS: Final[Mapping[str, Codec[Any]]] = MappingProxyType({})
 _FORMS: Final[Mapping[Form, Codec[Any]]] = {
     Form.ANY_TEXT: ANY_TEXT,
-    Form.NAME: NAME,
+    Form.NAME: values.NAME,
     Form.ANY_INTEGER: integer(None),
     Form.ANY_NUMBER: number(math.inf),
-    Form.REFERENCE: converted(NAME, _reference, str),
+    Form.REFERENCE: converted(values.NAME, _reference, str),
 }
 _CODECS: Final[Mapping[Any, Codec[Any]]] = {
     str: TEXT,
@@ -79,14 +69,14 @@ _CODECS: Final[Mapping[Any, Codec[Any]]] = {
     float: NUMBER,
     bool: BOOLEAN,
     datetime.date: DATE,
-    AclBinding: BINDING,
-    Origin: ORIGIN,
-    Expiry: EXPIRY,
-    ResourcePattern: PATTERN,
-    ResourceType: RESOURCE_TYPE,
-    PatternType: PATTERN_TYPE,
-    AclOperation: OPERATION,
-    AclPermissionType: PERMISSION,
+    AclBinding: values.BINDING,
+    Origin: values.ORIGIN,
+    Expiry: values.EXPIRY,
+    ResourcePattern: values.PATTERN,
+    ResourceType: values.RESOURCE_TYPE,
+    PatternType: values.PATTERN_TYPE,
+    AclOperation: values.OPERATION,
+    AclPermissionType: values.PERMISSION,
 }
 
 

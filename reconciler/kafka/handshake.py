@@ -28,16 +28,8 @@ from confluent_kafka.admin import (
 )
 
 from reconciler.dataclass import dataclass
+from reconciler.kafka import errors
 from reconciler.kafka.client import AdminConnection
-from reconciler.kafka.errors import (
-    AUTHENTICATION,
-    CLUSTER_AUTHORIZATION_FAILED,
-    SECURITY_DISABLED,
-    TOPIC_AUTHORIZATION_FAILED,
-    UNKNOWN_SERVER_ERROR,
-    UNKNOWN_TOPIC,
-    ClientFailure,
-)
 from reconciler.kafka.settings import ClientSettings
 from reconciler.model.acl import AclOperation as run_AclOperation
 from reconciler.model.characters import without_leading_blanks
@@ -99,8 +91,8 @@ class AuthorizerProbe:
 
 
 _REFUSALS: Final = {
-    SECURITY_DISABLED: AuthorizerProbe(AuthorizerPresence.ABSENT),
-    CLUSTER_AUTHORIZATION_FAILED: AuthorizerProbe(AuthorizerPresence.PRESENT, may_alter=False),
+    errors.SECURITY_DISABLED: AuthorizerProbe(AuthorizerPresence.ABSENT),
+    errors.CLUSTER_AUTHORIZATION_FAILED: AuthorizerProbe(AuthorizerPresence.PRESENT, may_alter=False),
 }
 
 
@@ -160,9 +152,9 @@ def probe_authorizer(connection: AdminConnection) -> AuthorizerProbe:
 
     # As a reading, which another broker is asked for where one is silent: to delete nothing twice deletes nothing.
     answer = connection.read_each([exact], ask)[exact]
-    if not isinstance(answer, ClientFailure):
+    if not isinstance(answer, errors.ClientFailure):
         return AuthorizerProbe(AuthorizerPresence.PRESENT, may_alter=True)
-    if answer.code < UNKNOWN_SERVER_ERROR:
+    if answer.code < errors.UNKNOWN_SERVER_ERROR:
         raise connection.cluster_error(answer)
     return _REFUSALS.get(answer.code, AuthorizerProbe(AuthorizerPresence.UNKNOWN))
 
@@ -219,7 +211,7 @@ def refusal(text: str) -> LoginAnswer:
 
 
 def _refusals(told: list[KafkaError]) -> list[KafkaError]:
-    return [error for error in told if error.code() == AUTHENTICATION]
+    return [error for error in told if error.code() == errors.AUTHENTICATION]
 
 
 # What single nodes enforce: each is asked by its id about a topic that does not exist.
@@ -301,8 +293,8 @@ class KafkaProbe:
 
     def _silent(self, error: KafkaException) -> ProbeAnswer:
         failed = self._connection.failure(error)
-        if failed.code == UNKNOWN_TOPIC:
+        if failed.code == errors.UNKNOWN_TOPIC:
             return ProbeAnswer(Visibility.PERMITTED)
-        if failed.code == TOPIC_AUTHORIZATION_FAILED:
+        if failed.code == errors.TOPIC_AUTHORIZATION_FAILED:
             return ProbeAnswer(Visibility.REFUSED)
         return ProbeAnswer(Visibility.SILENT, f"{failed.name}: {failed.message}")

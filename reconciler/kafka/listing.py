@@ -16,16 +16,9 @@ from enum import StrEnum
 from typing import IO, Any, Final, NamedTuple, cast
 
 from reconciler.dataclass import dataclass
-from reconciler.kafka import reader_process
+from reconciler.kafka import errors, reader_process
 from reconciler.kafka.bindings import ListedAcls, read_rows
 from reconciler.kafka.client import AdminConnection
-from reconciler.kafka.errors import (
-    CLUSTER_AUTHORIZATION_FAILED,
-    FIRST_CONTACT_SECONDS,
-    NAMES,
-    SECURITY_DISABLED,
-    UNKNOWN_SERVER_ERROR,
-)
 from reconciler.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
 from reconciler.kafka.reader_process import LENGTH_BYTES
 from reconciler.kafka.settings import ClientSettings
@@ -344,22 +337,22 @@ def no_messages(settings: ClientSettings) -> str | None:
 
 def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
     """The error of a listing that the cluster refused."""
-    if code == CLUSTER_AUTHORIZATION_FAILED:
+    if code == errors.CLUSTER_AUTHORIZATION_FAILED:
         return ClusterError(
-            NAMES[code],
+            errors.NAMES[code],
             "not authorized to list ACLs",
             "Grant the principal of this tool ALLOW DESCRIBE on CLUSTER kafka-cluster.",
         )
-    if code == SECURITY_DISABLED:
+    if code == errors.SECURITY_DISABLED:
         return ClusterError(
-            NAMES[code],
+            errors.NAMES[code],
             "this cluster has no authorizer, so it has no ACLs",
             "Set authorizer.class.name on brokers and controllers, or do not manage ACLs here.",
         )
-    known = NAMES.get(code, name or f"ERROR_{code}")
+    known = errors.NAMES.get(code, name or f"ERROR_{code}")
     return ClusterError(
         known,
-        "the broker failed to list the ACLs" if code == UNKNOWN_SERVER_ERROR else message or "refused",
+        "the broker failed to list the ACLs" if code == errors.UNKNOWN_SERVER_ERROR else message or "refused",
         "Look into the broker's log: an authorizer of another make, such as Open Policy Agent's, may keep no ACLs.",
     )
 
@@ -369,7 +362,7 @@ def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
         carried = None if settings.first_contact.failure else kafka_python_settings(settings)
         first = not settings.first_contact.made
         timeout = settings.request_timeout
-        patience = min(FIRST_CONTACT_SECONDS, timeout) if first else timeout
+        patience = min(errors.FIRST_CONTACT_SECONDS, timeout) if first else timeout
         about = {"timeout": timeout, "write_timeout": settings.write_timeout, "first": first, "patience": patience}
         return carried and {**carried, "ask": "acls", **about}
     # A token and not its source: a child could not ask a callback of ours, and must not hold what mints tokens.
@@ -418,10 +411,10 @@ def _prove_right_to_list(connection: AdminConnection, before: Handshake, *, empt
     """Prove that we were allowed to list before and still are: an empty listing or shard may be a refusal."""
     after = handshake_with(connection)
     if not (before.may_list_acls and after.may_list_acls):
-        raise refusal(CLUSTER_AUTHORIZATION_FAILED)
+        raise refusal(errors.CLUSTER_AUTHORIZATION_FAILED)
     probe = probe_authorizer(connection)
     if probe.authorizer is AuthorizerPresence.ABSENT:
-        raise refusal(SECURITY_DISABLED)
+        raise refusal(errors.SECURITY_DISABLED)
     # Whoever may list and not alter is no super user, so at least one ACL says so.
     if probe.authorizer is AuthorizerPresence.UNKNOWN or (empty and probe.may_alter is False):
         raise ClusterError(

@@ -9,17 +9,7 @@ from pydantic import Field, create_model
 
 from reconciler.kafka.sent_kind import SentKind
 from reconciler.manifest.documents.kind import DocumentWords
-from reconciler.manifest.parts.fields import (
-    MILLISECONDS,
-    Boolean,
-    Ends,
-    ManifestModel,
-    OneOrMoreTexts,
-    Text,
-    amount,
-    boolean,
-    ends,
-)
+from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean
@@ -62,15 +52,15 @@ def refuse_fields(names: Iterable[str], trouble: Trouble, node: MappingNode, fin
             findings.add(trouble, node.keys[name])
 
 
-class ConfigItem(ManifestModel):
+class ConfigItem(fields.ManifestModel):
     """The configs of one resource, or of several with the same configs."""
 
-    name: OneOrMoreTexts
-    configs: dict[str, Text] = Field(default_factory=dict)
-    absent: Boolean = False
-    expires: Ends | None = ends("The configs hold")
-    reason: Text | None = None
-    ticket: Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
+    name: fields.OneOrMoreTexts
+    configs: dict[str, fields.Text] = Field(default_factory=dict)
+    absent: fields.Boolean = False
+    expires: fields.Ends | None = fields.ends("The configs hold")
+    reason: fields.Text | None = None
+    ticket: fields.Text | None = Field(None, description="Where the configs were agreed.", examples=["OPS-7"])
 
 
 class ConfigKind(ListedKind, ABC):
@@ -94,20 +84,20 @@ class ConfigKind(ListedKind, ABC):
         return DocumentWords(words.about, words.item, *examples)
 
     @cached_property
-    def item_model(self) -> type[ManifestModel]:
+    def item_model(self) -> type[fields.ManifestModel]:
         """``GroupItem`` and so on."""
         words = self.resource.DOCUMENT
         return create_model(
             f"{words.item.capitalize()}Item",
             __base__=ConfigItem,
             __doc__=f"The dynamic configs of one {words.item}, or of several with the same configs.",
-            name=(OneOrMoreTexts, Field(description=words.name, examples=[words.names[0], list(words.names)])),
+            name=(fields.OneOrMoreTexts, Field(description=words.name, examples=[words.names[0], list(words.names)])),
             configs=(
-                dict[str, Text],
+                dict[str, fields.Text],
                 Field(default_factory=dict, description=words.configs, examples=[dict(words.values[0])]),
             ),
-            absent=(Boolean, Field(False, description=words.absent, examples=[True])),
-            reason=(Text | None, Field(None, description="Why the configs exist.", examples=[words.reason])),
+            absent=(fields.Boolean, Field(False, description=words.absent, examples=[True])),
+            reason=(fields.Text | None, Field(None, description="Why the configs exist.", examples=[words.reason])),
         )
 
     def declared(
@@ -147,17 +137,17 @@ class ConfigKind(ListedKind, ABC):
         text, keys = node.plain, self.resource.KEYS
         if name not in keys:
             if not findings.marks(key):
-                ends = sorted(key for key in keys if key.endswith(f".{name}"))
+                longer = sorted(key for key in keys if key.endswith(f".{name}"))
                 otherwise = did_you_mean(name, keys, "it is passed on as it is; the broker decides")
-                advice = f"did you mean {' or '.join(map(repr, ends))}?" if ends else otherwise
+                advice = f"did you mean {' or '.join(map(repr, longer))}?" if longer else otherwise
                 message = f"Kafka {_NEWEST[0]}.{_NEWEST[1]} has no {self.resource.CONFIG} {quoted(name)}"
                 findings.add(Trouble(Code.UNKNOWN_SETTING, message, advice), key, severity="warning")
             return text
         try:
             if keys[name].type is ConfigType.MILLIS:
-                text = str(amount(text, MILLISECONDS))
+                text = str(fields.amount(text, fields.MILLISECONDS))
             elif keys[name].type is ConfigType.BOOLEAN:
-                text = str(boolean(text.lower())).lower()
+                text = str(fields.boolean(text.lower())).lower()
         except ValueError as error:
             message, _, advice = str(error).partition(": ")
             findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), node)

@@ -15,6 +15,7 @@ from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_m
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, without_own
 from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
 from reconciler.model.state import ClusterState
+from reconciler.plan import leftovers
 from reconciler.plan.bridges import bridges, lockout_protection
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped, SkipReason
 from reconciler.plan.guards import (
@@ -29,17 +30,6 @@ from reconciler.plan.guards import (
 from reconciler.plan.kinds import compare, deletions, describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
-from reconciler.plan.leftovers import (
-    break_glass_reviews,
-    bridge_callouts,
-    left_behind,
-    lock_callouts,
-    lock_charges,
-    lock_lines,
-    not_yet,
-    partial_locks,
-    unheld,
-)
 from reconciler.plan.order import Blockers, ordered, prove
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
@@ -134,8 +124,8 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     marks = break_glass_marks(live.bindings, request.as_of) | lock_marks(live.bindings)
     marks |= unlock_marks(live.bindings, instant_of(request.as_of))
     held, whole = locks(live.bindings), live
-    left = (*partial_locks(held), *left_behind(live, terms.default_allow, request.going_on | marks))
-    open_to_all = bridge_callouts(live, terms.default_allow)
+    left = (*leftovers.partial_locks(held), *leftovers.left_behind(live, terms.default_allow, request.going_on | marks))
+    open_to_all = leftovers.bridge_callouts(live, terms.default_allow)
     # What runs put there for themselves is told apart: a plan would delete it while a run needs it.
     # Nor is a lock compared: the same DENY in manifests does not take it over, and that they say nothing ends nothing.
     apart = denials_of_locks(live.bindings, request.options.unlock)
@@ -166,9 +156,9 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         ),
         warnings=(
             *request.warnings,
-            *lock_lines(held, request.options.unlock),
-            *break_glass_reviews(whole, desired.bindings.keys(), request.as_of),
-            *unheld(request.locked, held),
+            *leftovers.lock_lines(held, request.options.unlock),
+            *leftovers.break_glass_reviews(whole, desired.bindings.keys(), request.as_of),
+            *leftovers.unheld(request.locked, held),
             *plan_warnings(live, steps, terms, bool(judged.coverage)),
             *topic_warnings(steps, live, terms),
             *kind_warnings(steps, live),
@@ -183,7 +173,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
             with_later(reviewed, judged.ends.rows, desired, terms.facts),
             (
                 *open_to_all,
-                *lock_callouts(held, reviewed, request.options.unlock),
+                *leftovers.lock_callouts(held, reviewed, request.options.unlock),
                 *_logins(steps, live),
                 *new_paths(found, reviewed.access_changes, request.controls, terms.facts.super_users),
             ),
@@ -214,7 +204,11 @@ def _judged(
         # What waits for what is as in the whole plan: without the deletion of a topic, nothing would wait for it.
         whole = whole or {step.change: step for step in steps}
         risks = tuple(logins_at_risk([step.change for step in steps], live, logins))
-        alone = [*step_charges(steps), *login_charges(risks), *lock_charges(steps, live, request.options.unlock)]
+        alone = [
+            *step_charges(steps),
+            *login_charges(risks),
+            *leftovers.lock_charges(steps, live, request.options.unlock),
+        ]
         alone += protected_charges(steps, live, terms.facts.protect)
         # Not before these have left out theirs: to compare access takes long.
         if _leave_out(changes, alone, whole, terms, request, told):
@@ -305,7 +299,7 @@ def _filtered(
     emergency: Mapping[AclBinding, BreakGlass],
 ) -> _Filter:
     changes = _Filter(list(compared.changes))
-    changes.skip(SkipReason.BREAK_GLASS, lambda change: not_yet(change, emergency))
+    changes.skip(SkipReason.BREAK_GLASS, lambda change: leftovers.not_yet(change, emergency))
     stays = request.options.selection.predicate()
     excluded = changes.skip(SkipReason.EXCLUDED, lambda change: None if stays(change) else "left out by the selection")
     conditions = conditions_of(terms, request.login, request.permit, request.locked)

@@ -10,19 +10,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 from typing import Annotated, Final
 
-from reconciler.apply.audit import (
-    AUDIT,
-    AboutCommand,
-    AuditedStep,
-    BreakGlassRecord,
-    CancellationRecord,
-    CleanupRecord,
-    LockAction,
-    LockRecord,
-    line_digest,
-    log_of,
-    previous_of,
-)
+from reconciler.apply import audit
 from reconciler.apply.records import About, BridgesRecord, EndRecord, RunRecord, ThrottleRecord
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import SchemaError
@@ -60,7 +48,7 @@ def log_lines(logs: Mapping[str, Sequence[bytes]]) -> Iterator[LogLine]:
     """
     kept: dict[str, tuple[str, Sequence[bytes]]] = {}
     for file, lines in sorted(logs.items(), key=lambda item: len(item[1])):
-        found = next((one.id for line in lines if (one := log_of(line)) is not None), None)
+        found = next((one.id for line in lines if (one := audit.log_of(line)) is not None), None)
         if found is None:
             if any(lines):
                 raise LogsError(f"{file} is not an audit log")
@@ -76,13 +64,13 @@ def log_lines(logs: Mapping[str, Sequence[bytes]]) -> Iterator[LogLine]:
         kept[found] = (file, lines)
     for log, (file, lines) in sorted(kept.items()):
         for number, line in enumerate(lines, 1):
-            if previous_of(line) is not None:
+            if audit.previous_of(line) is not None:
                 yield LogLine(file, number, log, _content(file, number, line))
 
 
 def _content(file: str, number: int, line: bytes) -> object:
     try:
-        return AUDIT.read(load(line.decode("utf-8", "surrogatepass"))).content
+        return audit.AUDIT.read(load(line.decode("utf-8", "surrogatepass"))).content
     except (SchemaError, ValueError) as error:
         raise LogsError(f"{file}: line {number} cannot be read: {error}") from error
 
@@ -90,7 +78,7 @@ def _content(file: str, number: int, line: bytes) -> object:
 def broken_at(lines: Sequence[bytes]) -> int | None:
     """The number of the first line that does not follow the one before it; ``None``: the chain is whole."""
     for number, (before, line) in enumerate(pairwise(lines), 2):
-        if f'"previous":"{line_digest(before)}"'.encode() not in line and previous_of(line) is not None:
+        if f'"previous":"{audit.line_digest(before)}"'.encode() not in line and audit.previous_of(line) is not None:
             return number
     return None
 
@@ -152,9 +140,9 @@ class AuditQuestion:
 
 EVERYTHING: Final = AuditQuestion()
 _LOCK_WORDS: Final = {
-    LockAction.LOCK: "lock",
-    LockAction.SEEN: "saw the lock of",
-    LockAction.UNLOCK: "unlock",
+    audit.LockAction.LOCK: "lock",
+    audit.LockAction.SEEN: "saw the lock of",
+    audit.LockAction.UNLOCK: "unlock",
 }
 
 
@@ -196,7 +184,7 @@ def _entries(
     line: LogLine, runs: Mapping[str, RunRecord]
 ) -> Iterator[tuple[AuditEntry, Sequence[Change], Sequence[AclBinding]]]:
     match line.content:
-        case AuditedStep(about=about, step=step, outcome=outcome, time=time):
+        case audit.AuditedStep(about=about, step=step, outcome=outcome, time=time):
             of = (step.reason, step.ticket)
             yield _entry(line, runs, about, time, (describe(step.change), outcome.value), of), (step.change,), ()
         case BridgesRecord(about=about, action=action, bridges=bridges, time=time):
@@ -204,17 +192,21 @@ def _entries(
             yield _entry(line, runs, about, time, done), (), bridges
         case ThrottleRecord(about=about, action=action, subject=subject, time=time):
             yield _entry(line, runs, about, time, (f"throttle of {subject}", action)), (), ()
-        case CleanupRecord(about=command, action=action, bindings=bindings, time=time):
+        case audit.CleanupRecord(about=command, action=action, bindings=bindings, time=time):
             done = (f"remove {len(bindings)} leftovers of runs", action)
             yield _of_command(line, command, time, done), (), bindings
-        case BreakGlassRecord(about=command, action=sight, bindings=bindings, time=time, end=end) as content:
+        case audit.BreakGlassRecord(about=command, action=sight, bindings=bindings, time=time, end=end) as content:
             over = f", over {', '.join(f'“{name}”' for name in content.overrode)}" if content.overrode else ""
             done = (f"break-glass access until {end}{over}: {', '.join(map(str, bindings))}", sight.value)
             yield _of_command(line, command, time, done), (), bindings
-        case CancellationRecord(about=command, action=action, partitions=partitions, time=time):
+        case audit.CancellationRecord(about=command, action=action, partitions=partitions, time=time):
             done = (f"cancel the move of {len(partitions)} partitions", action)
             yield _of_command(line, command, time, done), (), ()
-        case LockRecord(about=command, action=act, principal=name, time=time, reason=reason, ticket=ticket) as content:
+        case (
+            audit.LockRecord(
+                about=command, action=act, principal=name, time=time, reason=reason, ticket=ticket
+            ) as content
+        ):
             until = f" until {content.until}" if content.until else ""
             done = (f"{_LOCK_WORDS[act]} {name}{until}", act.value)
             of_lock = replace(_of_command(line, command, time, done), reason=reason or None, ticket=ticket or None)
@@ -253,7 +245,7 @@ def _entry(
     )
 
 
-def _of_command(line: LogLine, about: AboutCommand, time: str, what: tuple[str, str]) -> AuditEntry:
+def _of_command(line: LogLine, about: audit.AboutCommand, time: str, what: tuple[str, str]) -> AuditEntry:
     place = (line.log, f"{line.file}:{line.number}")
     name, run, operator = about.cluster.name, about.run, about.operator
     return AuditEntry(time, *what, name, run, operator, None, (), (), (), None, None, None, None, None, *place)

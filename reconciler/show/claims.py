@@ -26,23 +26,8 @@ from reconciler.policy.owners import OwnerConsent
 from reconciler.policy.ownership import Breach, BreachKind
 from reconciler.policy.topic_policy import TopicPolicyResult
 from reconciler.ports import NO_AUTHORIZER
+from reconciler.results import documents
 from reconciler.results.access import AccessView
-from reconciler.results.documents import (
-    CHECKS,
-    TEST,
-    BreachEntry,
-    ChecksEntry,
-    ClaimEntry,
-    ClusterTestEntry,
-    ConsentEntry,
-    EndEntry,
-    ExceptionEntry,
-    RemediationEntry,
-    TestedState,
-    TestOutput,
-    WitnessEntry,
-    broken_lines,
-)
 from reconciler.results.findings import ClaimResult, ClaimStatus, ClusterTestResult, Level, any_stops
 from reconciler.results.words import host_words, names_words, resource_words
 from reconciler.show.document import FEW, lines_shown
@@ -71,7 +56,7 @@ def _lines(result: ClusterTestResult, style: Style) -> Iterator[str]:
     if result.standing is ClaimStatus.PASSED:
         return
     yield f"    claimed: {safe(cluster_claim_words(result.test))}"
-    yield from (f"    {safe(line)}" for line in broken_lines(cluster_test_entry(result)))
+    yield from (f"    {safe(line)}" for line in documents.broken_lines(cluster_test_entry(result)))
     yield from _exception_lines(result)
 
 
@@ -97,10 +82,10 @@ def cluster_claim_words(test: ClusterTest) -> str:
     return f"{as_name(test.key)} {test.words}" + ("" if test.is_feature else " on every broker")
 
 
-def cluster_test_entry(result: ClusterTestResult) -> ClusterTestEntry:
+def cluster_test_entry(result: ClusterTestResult) -> documents.ClusterTestEntry:
     """One result as commands print it for programs."""
     test, exception = result.test, result.test.exception
-    return ClusterTestEntry(
+    return documents.ClusterTestEntry(
         test=test.name,
         document=test.document,
         key=test.key,
@@ -114,7 +99,7 @@ def cluster_test_entry(result: ClusterTestResult) -> ClusterTestEntry:
         note=result.note,
         exception=None
         if exception is None
-        else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
+        else documents.ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
     )
 
 
@@ -244,11 +229,11 @@ def _mending(mending: Remediation) -> Iterator[str]:
         yield from (f"  {change}" for change in changes)
 
 
-def claim_entry(result: ClaimResult) -> ClaimEntry:
+def claim_entry(result: ClaimResult) -> documents.ClaimEntry:
     """One result as commands print it for programs."""
     test, verdict, exception = result.test, result.verdict, result.test.exception
     decided = verdict or result.combinations
-    return ClaimEntry(
+    return documents.ClaimEntry(
         test=test.name,
         document=test.document,
         claim=test.claim.value,
@@ -263,16 +248,16 @@ def claim_entry(result: ClaimResult) -> ClaimEntry:
         reason=None if decided is None else decided.reason,
         mending=None
         if result.mending is None
-        else RemediationEntry(tuple(result.mending.create), tuple(result.mending.delete)),
+        else documents.RemediationEntry(tuple(result.mending.create), tuple(result.mending.delete)),
         exception=None
         if exception is None
-        else ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
+        else documents.ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
         breaking=() if result.combinations is None else tuple(map(combination_entry, result.combinations.breaking)),
     )
 
 
-def _witness(verdict: AssertionResult, request: AccessRequest) -> WitnessEntry:
-    return WitnessEntry(
+def _witness(verdict: AssertionResult, request: AccessRequest) -> documents.WitnessEntry:
+    return documents.WitnessEntry(
         request.principal,
         request.host,
         request.operation.name,
@@ -289,7 +274,7 @@ def test_document(
 ) -> dict[str, Any]:
     """What ``test --output json`` prints."""
     states = tuple(
-        TestedState(
+        documents.TestedState(
             view.cluster,
             view.basis.value,
             tuple(map(claim_entry, results)),
@@ -299,10 +284,12 @@ def test_document(
         )
         for view, results, guardrails, of_cluster, _ in decided
     )
-    return TEST.write(TestOutput(not any(one.stops for state in states for one in _entries(state)), states))
+    return documents.TEST.write(
+        documents.TestOutput(not any(one.stops for state in states for one in _entries(state)), states)
+    )
 
 
-def _entries(state: TestedState) -> Iterator[ClaimEntry | ClusterTestEntry]:
+def _entries(state: documents.TestedState) -> Iterator[documents.ClaimEntry | documents.ClusterTestEntry]:
     yield from state.claims
     yield from state.cluster_tests
 
@@ -413,14 +400,14 @@ def _advice(breach: Breach) -> str:
             return "no team's files match this file: move it, or fix the files of its team"
 
 
-def breach_entry(breach: Breach) -> BreachEntry:
+def breach_entry(breach: Breach) -> documents.BreachEntry:
     """One breach as commands print it for programs."""
-    return BreachEntry(
+    return documents.BreachEntry(
         breach.origin, breach.kind.value, tuple(breach.teams), tuple(breach.owners), message(breach), advice(breach)
     )
 
 
-def consent_entry(consent: OwnerConsent, outlasting: Sequence[Origin] = ()) -> ConsentEntry:
+def consent_entry(consent: OwnerConsent, outlasting: Sequence[Origin] = ()) -> documents.ConsentEntry:
     """One consent in use, as commands print it for programs; ``outlasting``: the rules that go on when it ends."""
     operations = ", ".join(sorted(operation.name for operation in consent.operations))
     names = ", ".join(map(names_words, consent.patterns))
@@ -431,7 +418,7 @@ def consent_entry(consent: OwnerConsent, outlasting: Sequence[Origin] = ()) -> C
         first, more = as_name(str(outlasting[0])), len(outlasting) - 1
         rules = f"the rule at {first}" + (f" and {more:,} more" if more else "")
         words += f"; it ends {consent.expires}, and then {rules} {'are breaches' if more else 'is a breach'}"
-    return ConsentEntry(consent.origin, consent.team, consent.to, reason, words)
+    return documents.ConsentEntry(consent.origin, consent.team, consent.to, reason, words)
 
 
 def _teams(names: Iterable[str]) -> str:
@@ -486,7 +473,7 @@ class Checks:
     guardrails: GuardrailReview = NO_GUARDRAILS
     cluster_tests: tuple[ClusterTestResult, ...] = ()
     lapsing: Lapsing = field(default_factory=dict)
-    ends: tuple[EndEntry, ...] = ()
+    ends: tuple[documents.EndEntry, ...] = ()
     known: tuple[str, ...] | None = None
 
     @property
@@ -518,9 +505,9 @@ def agreed_lines(found: Checks, style: Style, *, expand: bool = False) -> Iterat
     yield from end_lines(found.ends, style, expand=expand)
 
 
-def checks_entry(found: Checks) -> ChecksEntry:
+def checks_entry(found: Checks) -> documents.ChecksEntry:
     """As commands print it for programs."""
-    return ChecksEntry(
+    return documents.ChecksEntry(
         tuple(map(claim_entry, found.claims)),
         tuple(map(breach_entry, found.breaches)),
         None if found.policies is None else policies_entry(found.policies),
@@ -534,4 +521,4 @@ def checks_entry(found: Checks) -> ChecksEntry:
 
 def checks_document(found: Checks) -> dict[str, Any]:
     """What ``plan --output json`` adds to a plan."""
-    return CHECKS.write(checks_entry(found))
+    return documents.CHECKS.write(checks_entry(found))

@@ -22,6 +22,7 @@ from reconciler.plan.refusal import Refusal
 from reconciler.plan.review.access_change import EVERYBODY_ELSE
 from reconciler.plan.review.callouts import INTERRUPTED, LOGIN
 from reconciler.results.words import accepted_words, pattern_words
+from reconciler.show import review
 from reconciler.show.access_lines import AccessLine
 from reconciler.show.document import (
     ReportDocument,
@@ -35,25 +36,6 @@ from reconciler.show.document import (
     section_lines,
 )
 from reconciler.show.kinds import ROLES, VERBS, kind_of, sign_of
-from reconciler.show.review import (
-    GAINING_TITLE,
-    access_lines_of,
-    access_rows,
-    access_section,
-    callout_rows,
-    callouts_shown,
-    cut_words,
-    gaining_words,
-    guardrail_sections,
-    later_words,
-    movers,
-    opening_sections,
-    removal_sections,
-    settings_section,
-    stage_number,
-    unbridged_sections,
-    validation_sections,
-)
 from reconciler.show.steps import (
     SkippedGroup,
     StepLine,
@@ -92,23 +74,23 @@ def plan_document(plan: Plan, *, expand: bool = False, fold: bool = True, short_
     """All that a plan says. Of very many rows the gravest; without ``fold`` all, with ``expand`` each on its own."""
     steps = list(step_lines(plan, expand=expand, fold=fold))
     skipped = list(skipped_groups(plan, expand=expand, fold=fold))
-    settings = [settings_section(plan.terms)] if expand else []
+    settings = [review.settings_section(plan.terms)] if expand else []
     expand = expand or not fold
-    access = access_lines_of(plan.access, expand=expand) if plan.steps or plan.access.access_changes else []
+    access = review.access_lines_of(plan.access, expand=expand) if plan.steps or plan.access.access_changes else []
     cut = cut_row(plan, steps, skipped, access, expand=expand)
     sections = [
-        *guardrail_sections(plan.guardrails),
+        *review.guardrail_sections(plan.guardrails),
         *_access(plan, access, expand=expand),
         *_exempt(plan, expand=expand),
-        *opening_sections(plan, expand=expand),
+        *review.opening_sections(plan, expand=expand),
         *_step_sections(plan, steps),
-        *unbridged_sections(plan, expand=expand),
+        *review.unbridged_sections(plan, expand=expand),
         *_irreversible(plan, expand=expand),
         *_skipped(skipped),
         *_gaining(plan, expand=expand),
         *_coverage(plan, expand=expand),
         *warning_sections(plan, expand=expand),
-        *validation_sections(plan.topics.validation),
+        *review.validation_sections(plan.topics.validation),
         *_accepted(plan, expand=expand),
         *settings,
         *refusal_sections(plan.refusals, expand=expand),
@@ -117,7 +99,7 @@ def plan_document(plan: Plan, *, expand: bool = False, fold: bool = True, short_
 
 
 def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterator[Section]:
-    found = access_section(plan.access, lines, expand=expand)
+    found = review.access_section(plan.access, lines, expand=expand)
     if found.rows:  # the answer counts them, or says that there are none
         yield replace(found, title="Access")
 
@@ -156,10 +138,10 @@ def _sentence(words: str) -> str:
 
 def access_words(plan: Plan) -> str:
     """``User:a gains access, 3 principals lose access``."""
-    gaining, losing, later = movers(plan.access)
+    gaining, losing, later = review.movers(plan.access)
     if gaining and gaining == losing and not later:
         return f"{_who(gaining)} gain{'' if len(gaining) > 1 else 's'} and lose{'' if len(gaining) > 1 else 's'} access"
-    verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", later_words(plan.access)))
+    verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", review.later_words(plan.access)))
     said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'} access{more}" for found, verb, more in verbs if found]
     said += [callout.text for callout in plan.access.kept]
     if said:
@@ -233,7 +215,7 @@ def _safe_order(plan: Plan) -> str:
 
 def _step_sections(plan: Plan, steps: Sequence[StepLine]) -> Iterator[Section]:
     phases = [step.phase for step in plan.steps]
-    removal = list(removal_sections(plan))
+    removal = list(review.removal_sections(plan))
     for phase, found in groupby(steps, lambda line: line.phase):
         if phase > Phase.DELETE_LAST:
             yield from removal
@@ -247,7 +229,7 @@ def _step_sections(plan: Plan, steps: Sequence[StepLine]) -> Iterator[Section]:
             tuple(map(step_row, lines)),
             steps_shown(lines)[1],
             closing=f"propagation check: {_propagation(plan)}" if awaited else "",
-            number=stage_number(plan, phase),
+            number=review.stage_number(plan, phase),
             remarks=tuple(note_lines(lines)),
         )
     yield from removal
@@ -304,12 +286,12 @@ def cut_row(
     left = sum(group.total for group in skipped)
     named = left - sum(group.unnamed for group in skipped)
     callouts = len(plan.access.callouts)
-    parts = [cut_words(plan.access, expand=expand, lines=access) if access else ""]
+    parts = [review.cut_words(plan.access, expand=expand, lines=access) if access else ""]
     guards = Counter(refusal.guard for refusal in plan.refusals)
     refusals = sum(lines_shown(count, expand=expand) for count in guards.values())
     for some, whole, what in (
         (refusals, len(plan.refusals), "refusals"),
-        (callouts_shown(plan.access, expand=expand), callouts, "warnings about access"),
+        (review.callouts_shown(plan.access, expand=expand), callouts, "warnings about access"),
         (shown, total, noun),
         (named, left, "skipped items"),
     ):
@@ -335,8 +317,8 @@ def _skipped(groups: Sequence[SkippedGroup]) -> Iterator[Section]:
 
 def _gaining(plan: Plan, *, expand: bool) -> Iterator[Section]:
     if plan.gaining:
-        rows = first_rows(map(Row, gaining_words(plan, expand=expand)), expand=expand)
-        yield Section(SectionName.NOTES, GAINING_TITLE, rows, len(plan.gaining))
+        rows = first_rows(map(Row, review.gaining_words(plan, expand=expand)), expand=expand)
+        yield Section(SectionName.NOTES, review.GAINING_TITLE, rows, len(plan.gaining))
 
 
 def _coverage(plan: Plan, *, expand: bool) -> Iterator[Section]:
@@ -428,14 +410,14 @@ def drift_lines(
 def drift_document(plan: Plan, *, expand: bool = False, where: str = "PATH") -> ReportDocument:
     """What differs, whose access that is, then how to keep it and how to remove it."""
     lines, skipped = list(step_lines(plan, expand=expand)), list(skipped_groups(plan, expand=expand))
-    access = access_lines_of(plan.access, expand=expand)
+    access = review.access_lines_of(plan.access, expand=expand)
     sections = [
         *_differences(lines),
         *_staying(skipped),
         *_access_differences(plan, access, expand=expand),
         *_reverting(plan, expand=expand),
         *warning_sections(plan, expand=expand),
-        *([settings_section(plan.terms)] if expand else []),
+        *([review.settings_section(plan.terms)] if expand else []),
         *_next(plan, where),
     ]
     said = (Row(f"{as_name(plan.terms.cluster)}{drift_words(plan)}.", role="title"),)
@@ -544,12 +526,12 @@ def _access_differences(plan: Plan, lines: Sequence[AccessLine], *, expand: bool
         return
     seen = [replace(line, sign="-" if line.sign == "+" else "+") for line in lines]
     title = "Access: + more than declared, - less than declared"
-    yield Section(SectionName.ACCESS, title, tuple(access_rows(plan.access, seen, expand=expand)))
+    yield Section(SectionName.ACCESS, title, tuple(review.access_rows(plan.access, seen, expand=expand)))
 
 
 def _reverting(plan: Plan, *, expand: bool) -> Iterator[Section]:
     """What a plan that brings the cluster back does besides."""
-    rows = callout_rows(plan.access)
+    rows = review.callout_rows(plan.access)
     rows += [Row(f"{refusal.guard} refuses it: {refusal.message}", "!", "warn") for refusal in plan.refusals]
     found = irreversible_lines(plan, expand=expand)
     rows += [Row(f"cannot be undone: {text}", "!", "warn", names=names, unnamed=more) for text, names, more in found]

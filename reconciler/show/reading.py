@@ -15,19 +15,8 @@ from reconciler.codec.codec import ANY_TEXT, Codec, SchemaError, array
 from reconciler.dataclass import dataclass
 from reconciler.plan.file import PlanFileError, plan_from_json
 from reconciler.plan.proposal import Plan
-from reconciler.results import KIND, OutputKind
+from reconciler.results import KIND, OutputKind, documents
 from reconciler.results.access import answer_checks, answer_findings
-from reconciler.results.documents import (
-    CHECKS,
-    FAILED,
-    LINT,
-    TEST,
-    VALIDATE,
-    ChecksEntry,
-    LintOutput,
-    TestOutput,
-    ValidateOutput,
-)
 from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level, known_among
 from reconciler.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
 from reconciler.show.findings import (
@@ -275,7 +264,7 @@ def fleet_result(fleet: FleetReport) -> Report:
 
 def _plan_report(document: dict[str, Any]) -> Report:
     plan, servers = _plan_of(document)
-    agreed, cluster = _read(CHECKS, document), plan.terms.cluster
+    agreed, cluster = _read(documents.CHECKS, document), plan.terms.cluster
     plan, warned = without_known(plan, agreed.known or ())
     return Report(
         known=None if agreed.known is None else Counter(agreed.known),
@@ -296,7 +285,7 @@ def _plan_report(document: dict[str, Any]) -> Report:
 def _drift_report(document: dict[str, Any]) -> Report:
     """A report refuses nothing: guards speak when somebody plans to change the cluster."""
     plan, servers = _plan_of(document)
-    found = ChecksEntry(cluster_tests=_read(CHECKS, document).cluster_tests)
+    found = documents.ChecksEntry(cluster_tests=_read(documents.CHECKS, document).cluster_tests)
     cluster = plan.terms.cluster
     return Report(
         drifts=(plan,),
@@ -315,7 +304,7 @@ def _plan_of(document: dict[str, Any]) -> tuple[Plan, tuple[tuple[str, tuple[str
     return plan, ((plan.terms.cluster, _read(_SERVERS, document.get("bootstrapServers", []))),)
 
 
-def _lint_report(form: LintOutput) -> Report:
+def _lint_report(form: documents.LintOutput) -> Report:
     findings = []
     for state in form.states:
         findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.excepted)]
@@ -326,13 +315,13 @@ def _lint_report(form: LintOutput) -> Report:
     return Report(findings=tuple(findings), looked=looked, known=known)
 
 
-def _test_report(form: TestOutput) -> Report:
+def _test_report(form: documents.TestOutput) -> Report:
     report = _agreed_report(
         [
             (
                 state.cluster,
                 state.basis,
-                ChecksEntry(state.claims, guardrails=state.guardrails, cluster_tests=state.cluster_tests),
+                documents.ChecksEntry(state.claims, guardrails=state.guardrails, cluster_tests=state.cluster_tests),
             )
             for state in form.clusters
         ]
@@ -342,7 +331,7 @@ def _test_report(form: TestOutput) -> Report:
     return _as_said(report, well=form.passed)
 
 
-def _validate_report(form: ValidateOutput) -> Report:
+def _validate_report(form: documents.ValidateOutput) -> Report:
     report = _agreed_report([(cluster, "declared", one.checks) for cluster, one in form.clusters.items()])
     report = replace(report, findings=(*map(problem_finding, form.problems), *report.findings))
     return _as_said(report, well=form.valid)
@@ -355,7 +344,7 @@ def _as_said(report: Report, *, well: bool) -> Report:
     return report
 
 
-def _agreed_report(states: Sequence[tuple[str, str, ChecksEntry]]) -> Report:
+def _agreed_report(states: Sequence[tuple[str, str, documents.ChecksEntry]]) -> Report:
     return Report(
         findings=tuple(found for cluster, _, agreed in states for found in agreed_findings(agreed, cluster)),
         checks=tuple(check for cluster, basis, agreed in states for check in agreed_checks(agreed, cluster, basis)),
@@ -391,7 +380,7 @@ def _fleet_tighten_report(document: dict[str, Any]) -> Report:
 
 
 def _failed_report(document: dict[str, Any]) -> Report:
-    failed = _read(FAILED, document)
+    failed = _read(documents.FAILED, document)
     return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
 
 
@@ -400,9 +389,9 @@ _READERS: Final[Mapping[str, Callable[[dict[str, Any]], Report]]] = {
     OutputKind.SHOW: _plan_report,
     OutputKind.UNDO: _plan_report,
     OutputKind.DRIFT: _drift_report,
-    OutputKind.LINT: lambda document: _lint_report(_read(LINT, document)),
-    OutputKind.TEST: lambda document: _test_report(_read(TEST, document)),
-    OutputKind.VALIDATE: lambda document: _validate_report(_read(VALIDATE, document)),
+    OutputKind.LINT: lambda document: _lint_report(_read(documents.LINT, document)),
+    OutputKind.TEST: lambda document: _test_report(_read(documents.TEST, document)),
+    OutputKind.VALIDATE: lambda document: _validate_report(_read(documents.VALIDATE, document)),
     OutputKind.TIGHTEN: _tighten_report,
     OutputKind.FLEET_TIGHTEN: _fleet_tighten_report,
     OutputKind.FLEET_DRIFT: lambda document: fleet_result(_shaped(FleetReport, document)),

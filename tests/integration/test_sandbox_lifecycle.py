@@ -17,7 +17,7 @@ from confluent_kafka.admin import AdminClient
 
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.parts.local.sandbox import lifecycle
+from reconciler.parts.local.sandbox import state
 from reconciler.parts.local.sandbox.layout import SandboxError, SandboxSpec
 from reconciler.parts.local.sandbox.lifecycle import down, find, running, status, up
 from reconciler.parts.local.sandbox.state import Sandbox, reserved
@@ -137,7 +137,7 @@ def test_ports_that_somebody_else_was_faster_to_bind_are_chosen_anew(
         first, second = free[:2], free[2:]
     with socket.create_server(("127.0.0.1", 0)) as holder:
         choices = iter([[*first, holder.getsockname()[1]], second])
-        monkeypatch.setattr(lifecycle, "reserved", lambda *_: nullcontext(next(choices)))
+        monkeypatch.setattr(state, "reserved", lambda *_: nullcontext(next(choices)))
         with running(SandboxSpec(), root=tmp_path) as sandbox:
             assert list(sandbox.nodes[0].ports.values()) == second
     _assert_nothing_left(tmp_path)

@@ -54,15 +54,14 @@ from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 if TYPE_CHECKING:
-    from reconciler.manifest.models.cluster import FleetDocument, WaveSpec
-
-if TYPE_CHECKING:
     from reconciler.manifest.models.cluster import (
         BarrierSpec,
         ClusterDocument,
         ConnectionSpec,
+        FleetDocument,
         StatedSpec,
         UserSecretsSpec,
+        WaveSpec,
     )
 
 # Secrets in a cluster's client settings: none in clear text, and references only where the operator wrote them.

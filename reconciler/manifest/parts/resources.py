@@ -14,19 +14,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 from pydantic.json_schema import SkipJsonSchema
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.parts.fields import (
-    LIST_TAG,
-    MAPPING_TAG,
-    MIXED_TAG,
-    OPERATIONS,
-    TEXT_TAG,
-    Boolean,
-    ManifestModel,
-    OneOrMoreTexts,
-    Text,
-    one_or_mapping,
-    shape_of_names,
-)
+from reconciler.manifest.parts import fields
 from reconciler.manifest.read.findings import (
     Findings,
     MappingNode,
@@ -207,16 +195,16 @@ def _other_problem(kind: ResourceType, text: str, pattern_type: PatternType) -> 
     return None
 
 
-class NameForms(ManifestModel):
+class NameForms(fields.ManifestModel):
     """Names by one of three forms: exactly one field."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
 
-    prefix: OneOrMoreTexts | None = Field(
+    prefix: fields.OneOrMoreTexts | None = Field(
         None, description="Every name that begins with this text, or with one of several.", examples=["payments."]
     )
-    any: Boolean | None = Field(None, description="With true, every name.", examples=[True])
-    literal: OneOrMoreTexts | None = Field(
+    any: fields.Boolean | None = Field(None, description="With true, every name.", examples=[True])
+    literal: fields.OneOrMoreTexts | None = Field(
         None,
         description="These names, letter by letter, even where one ends with a star, or as a prefix does.",
         examples=[["payments.orders"]],
@@ -224,15 +212,16 @@ class NameForms(ManifestModel):
 
 
 _NameOrForms = Annotated[
-    Annotated[Text, Tag(TEXT_TAG)] | Annotated[NameForms, Tag(MAPPING_TAG)], Discriminator(one_or_mapping)
+    Annotated[fields.Text, Tag(fields.TEXT_TAG)] | Annotated[NameForms, Tag(fields.MAPPING_TAG)],
+    Discriminator(fields.one_or_mapping),
 ]
 #: Lists of texts have a branch of their own, in which none of a million names is asked what it is.
 Names = Annotated[
-    Annotated[Text, Tag(TEXT_TAG)]
-    | Annotated[list[Text], Field(min_length=1), SkipJsonSchema(), Tag(LIST_TAG)]
-    | Annotated[list[_NameOrForms], Field(min_length=1), Tag(MIXED_TAG)]
-    | Annotated[NameForms, Tag(MAPPING_TAG)],
-    Discriminator(shape_of_names),
+    Annotated[fields.Text, Tag(fields.TEXT_TAG)]
+    | Annotated[list[fields.Text], Field(min_length=1), SkipJsonSchema(), Tag(fields.LIST_TAG)]
+    | Annotated[list[_NameOrForms], Field(min_length=1), Tag(fields.MIXED_TAG)]
+    | Annotated[NameForms, Tag(fields.MAPPING_TAG)],
+    Discriminator(fields.shape_of_names),
 ]
 
 
@@ -250,7 +239,7 @@ def _without_stars(schema: dict[str, Any]) -> None:
         text.update(_NO_STAR)
 
 
-class Resources(ManifestModel):
+class Resources(fields.ManifestModel):
     """The resources that a rule speaks of, by kind."""
 
     topics: Names | None = Field(
@@ -265,7 +254,7 @@ class Resources(ManifestModel):
     transactional_ids: Names | None = Field(
         None, description="Transactional ids, in the same forms.", examples=[["payments-tx"]]
     )
-    cluster: Boolean | None = Field(None, description="With true, the cluster itself.", examples=[True])
+    cluster: fields.Boolean | None = Field(None, description="With true, the cluster itself.", examples=[True])
     delegation_tokens: Names | None = Field(
         None, description="Delegation tokens by token id, in the same forms.", examples=[{"any": True}]
     )
@@ -417,7 +406,7 @@ def permission(rule: MappingNode, kinds: list[ResourceType], findings: Findings)
             continue
         operations: dict[AclOperation, None] = {}
         for node in scalars(rule.values[field]):
-            operation = OPERATIONS.get(node.plain)
+            operation = fields.OPERATIONS.get(node.plain)
             if operation is None:
                 continue
             for kind in kinds:
@@ -438,7 +427,7 @@ def named_operations(node: Node | None, kinds: Iterable[ResourceType], findings:
     """
     operations: dict[AclOperation, None] = {}
     for item in scalars(node):
-        operation = OPERATIONS.get(item.plain)
+        operation = fields.OPERATIONS.get(item.plain)
         if operation is None:
             continue
         for kind in dict.fromkeys(kinds):

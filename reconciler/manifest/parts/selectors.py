@@ -11,19 +11,8 @@ from typing import Annotated, NamedTuple, TypeVar
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from reconciler.dataclass import dataclass
+from reconciler.manifest.parts import resources
 from reconciler.manifest.parts.fields import VARIABLE_PATTERN, Ends, ManifestModel, Text, ends, refuse
-from reconciler.manifest.parts.resources import (
-    ANY_IN_A_LIST,
-    FIELDS,
-    Named,
-    Names,
-    PatternTable,
-    Resources,
-    looks_like_a_pattern,
-    name_scalars,
-    pattern_warning,
-    principal_problem,
-)
 from reconciler.manifest.read.findings import (
     Findings,
     MappingNode,
@@ -48,7 +37,7 @@ _TWO = Trouble(
 _FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here", "keep one of them")
 
 
-def declare_scope(spec: MappingNode, table: PatternTable, findings: Findings) -> Scope:
+def declare_scope(spec: MappingNode, table: resources.PatternTable, findings: Findings) -> Scope:
     """The scope with ``ignore`` folded in; problems are reported."""
     include = spec.get("scope", "include")
     return Scope(
@@ -58,7 +47,7 @@ def declare_scope(spec: MappingNode, table: PatternTable, findings: Findings) ->
     )
 
 
-def declare_selectors(node: Node | None, table: PatternTable, findings: Findings) -> tuple[Selector, ...]:
+def declare_selectors(node: Node | None, table: resources.PatternTable, findings: Findings) -> tuple[Selector, ...]:
     """A list of selectors; problems are reported."""
     items = node.items if isinstance(node, SequenceNode) else []
     return tuple(declare_selector(item, table, findings) for item in items if isinstance(item, MappingNode))
@@ -74,27 +63,27 @@ def with_origins(
 
 
 def declare_selector(
-    node: MappingNode, table: PatternTable, findings: Findings, *, may_be_empty: bool = False
+    node: MappingNode, table: resources.PatternTable, findings: Findings, *, may_be_empty: bool = False
 ) -> Selector:
     """One selector; without any field it selects nothing, which is reported unless it may be so."""
     principals = principal_names(node.get("principals"), findings)
-    kinds = [field for field in FIELDS if field in node.values]
+    kinds = [field for field in resources.FIELDS if field in node.values]
     if len(kinds) > 1:
         findings.add(_TWO, node.keys[kinds[1]])
     if not kinds:
         if principals is None and not may_be_empty:
             findings.add(_EMPTY, node)
         return Selector(principals)
-    kind = FIELDS[kinds[0]]
+    kind = resources.FIELDS[kinds[0]]
     return Selector(principals, kind, _names(table.names(kind, node.values[kinds[0]], findings)))
 
 
-def topic_names(node: Node | None, table: PatternTable, findings: Findings) -> NameSelector | None:
+def topic_names(node: Node | None, table: resources.PatternTable, findings: Findings) -> NameSelector | None:
     """Topics in the forms of names; ``None`` where nothing is said of them."""
     return None if node is None else _names(table.names(ResourceType.TOPIC, node, findings))
 
 
-def _names(named: list[Named]) -> NameSelector:
+def _names(named: list[resources.Named]) -> NameSelector:
     patterns = [pattern for pattern, _ in named]
     if any(pattern.is_wildcard for pattern in patterns):
         return NameSelector(any_name=True)
@@ -117,9 +106,9 @@ def principal_names(node: Node | None, findings: Findings) -> NameSelector | Non
         return NameSelector(any_name=True)
     for item in [node, *node.items] if isinstance(node, SequenceNode) else [node]:
         if isinstance(item, MappingNode) and ("any" in item.values or len(item.keys) != 1):
-            findings.add(ANY_IN_A_LIST if "any" in item.values else _FORMS, item)
+            findings.add(resources.ANY_IN_A_LIST if "any" in item.values else _FORMS, item)
     literal, prefixes = set[str](), set[str]()
-    for form, scalar in name_scalars(node):
+    for form, scalar in resources.name_scalars(node):
         (prefixes if form == "prefix" else literal).add(scalar.plain)
         if form != "any" and not findings.marks(scalar):
             _check_principal(form, scalar, findings)
@@ -130,13 +119,13 @@ def _check_principal(form: str, node: ScalarNode, findings: Findings) -> None:
     if form == "prefix":
         _check_prefix(node, findings)
         return
-    trouble = principal_problem(node.plain)
+    trouble = resources.principal_problem(node.plain)
     if trouble is not None:
         if trouble.code is Code.DEAD_PRINCIPAL:
             trouble = trouble._replace(advice=f"write {{prefix: {node.plain.rstrip('*')!r}}}")
         findings.add(trouble, node)
-    elif not form and looks_like_a_pattern(node.plain):
-        findings.add(pattern_warning(node.plain), node, severity="warning")
+    elif not form and resources.looks_like_a_pattern(node.plain):
+        findings.add(resources.pattern_warning(node.plain), node, severity="warning")
 
 
 def _check_prefix(node: ScalarNode, findings: Findings) -> None:
@@ -171,10 +160,10 @@ def _code(value: object) -> object:
 LintCode = Annotated[str, BeforeValidator(_code), WithJsonSchema(_CODE_SCHEMA)]
 
 
-class SelectorItem(Resources):
+class SelectorItem(resources.Resources):
     """Bindings or topics by principal and by one kind of resource; both must fit."""
 
-    principals: Names | None = Field(
+    principals: resources.Names | None = Field(
         None, description="Principals, in the forms of names.", examples=[{"prefix": "User:svc-"}]
     )
 
@@ -260,7 +249,7 @@ class LintException:
 def declare_lint_exceptions(
     node: Node | None,
     items: Sequence[LintExceptionItem | M] | None,
-    table: PatternTable,
+    table: resources.PatternTable,
     findings: Findings,
     places: frozenset[Origin] | None = None,
 ) -> tuple[LintException, ...]:

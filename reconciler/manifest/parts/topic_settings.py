@@ -10,20 +10,7 @@ from typing import Annotated, Any, Final, NamedTuple
 from pydantic import Discriminator, Field, Tag
 from typing_extensions import TypeAliasType
 
-from reconciler.manifest.parts.fields import (
-    BYTES,
-    LIST_TAG,
-    MILLISECONDS,
-    TEXT_TAG,
-    ManifestModel,
-    Partitions,
-    Replicas,
-    Text,
-    amount,
-    boolean,
-    in_range,
-    one_or_list,
-)
+from reconciler.manifest.parts import fields
 from reconciler.manifest.read.findings import (
     Findings,
     MappingNode,
@@ -73,7 +60,7 @@ _WORDS: Final = {
     "compression.type": frozenset({"gzip", "lz4", "producer", "snappy", "uncompressed", "zstd"}),
     "message.timestamp.type": frozenset({"CreateTime", "LogAppendTime"}),
 }
-_UNITS: Final = {ConfigType.INTEGER: {}, ConfigType.MILLIS: MILLISECONDS, ConfigType.BYTES: BYTES}
+_UNITS: Final = {ConfigType.INTEGER: {}, ConfigType.MILLIS: fields.MILLISECONDS, ConfigType.BYTES: fields.BYTES}
 
 
 #: Broker settings with another name on a topic, and the unit of those that are not in the topic's own
@@ -178,13 +165,13 @@ def _faulty(name: str, config_type: ConfigType, node: ScalarNode | SequenceNode)
 def setting_value(name: str, config_type: ConfigType, text: str) -> str:
     """``text`` as Kafka reads it, units resolved; raises ``ValueError`` with words for a person."""
     if config_type in _UNITS:
-        number = amount(text, _UNITS[config_type])
+        number = fields.amount(text, _UNITS[config_type])
         low, high = _RANGES.get(name, (0, _LONG[1]))
         if name == "compression.gzip.level" and number == 0:
             raise ValueError("0 is not a level: write 1 to 9, or -1 for the codec's own")
-        return str(in_range(number, low, high))
+        return str(fields.in_range(number, low, high))
     if config_type is ConfigType.BOOLEAN:
-        return str(boolean(text.lower())).lower()
+        return str(fields.boolean(text.lower())).lower()
     if config_type is ConfigType.DOUBLE:
         if not _DOUBLE.fullmatch(text):
             raise ValueError(f"{quoted(text)} is not a number: write one between 0 and 1, such as 0.5")
@@ -225,8 +212,8 @@ def _words(name: str, text: str) -> str:
 # itself. Settings merge by name, counts replace each other.
 
 SettingValue = Annotated[
-    Annotated[Text, Tag(TEXT_TAG)] | Annotated[list[Text], Tag(LIST_TAG)],
-    Discriminator(one_or_list),
+    Annotated[fields.Text, Tag(fields.TEXT_TAG)] | Annotated[list[fields.Text], Tag(fields.LIST_TAG)],
+    Discriminator(fields.one_or_list),
 ]
 
 
@@ -260,13 +247,13 @@ TopicConfigs = TypeAliasType(
 )
 
 
-class TopicProperties(ManifestModel):
+class TopicProperties(fields.ManifestModel):
     """What a topic has, or takes from the defaults."""
 
-    partitions: Partitions | None = Field(
+    partitions: fields.Partitions | None = Field(
         None, description="How many partitions; without it the broker's default.", examples=[12]
     )
-    replication_factor: Replicas | None = Field(
+    replication_factor: fields.Replicas | None = Field(
         None, description="How many replicas each partition has; without it the broker's default.", examples=[3]
     )
     configs: TopicConfigs = Field(
@@ -279,7 +266,7 @@ class TopicProperties(ManifestModel):
 class TopicOverride(TopicProperties):
     """What topics with certain labels have instead."""
 
-    match_labels: dict[str, Text] = Field(
+    match_labels: dict[str, fields.Text] = Field(
         description="The labels that a topic must have, all of them: its own, or those of its document.",
         examples=[{"data": "personal"}],
     )

@@ -20,32 +20,10 @@ from reconciler.model.markers import every_break_glass, standing_bridges, withou
 from reconciler.model.scope import Scope, on_reserved_names
 from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.model.topic import Topic
+from reconciler.parts.fleet import tables
 from reconciler.parts.fleet.engine import Engine, in_time, reason
 from reconciler.parts.fleet.membership import partition, told_apart
 from reconciler.parts.fleet.store import FleetStore, StoreFiles
-from reconciler.parts.fleet.tables import (
-    BUCKET_ROWS,
-    CONFIG_SCHEMA,
-    DESIRED_SCHEMA,
-    LIVE_SCHEMA,
-    ROW_SCHEMA,
-    TOPIC_COLUMNS,
-    TOPIC_SCHEMA,
-    BucketBindings,
-    Row,
-    ScopeMembership,
-    binding_of,
-    bucket_count,
-    from_parquet,
-    in_buckets,
-    parquet,
-    row_of,
-    rows_table,
-    scope_digest,
-    table_digest,
-    table_rows,
-    whose,
-)
 from reconciler.ports import ClusterError
 from reconciler.results.fleet_drift import (
     Bucket,
@@ -70,7 +48,7 @@ class Place:
     side: str
     cluster: str
     attempt: str
-    bucket_rows: int = BUCKET_ROWS
+    bucket_rows: int = tables.BUCKET_ROWS
 
     def name(self, what: str, number: int | str = 0) -> str:
         """The name of a file below the store."""
@@ -78,7 +56,7 @@ class Place:
 
     def put(self, what: str, table: pa.Table, number: int = 0) -> tuple[str, int]:
         """Write a table; its name and size."""
-        data = parquet(table)
+        data = tables.parquet(table)
         return self.files.write(self.name(what, number), data), len(data)
 
 
@@ -89,15 +67,15 @@ def write_live(state: ClusterState, scope: Scope, place: Place, taken: str) -> R
     """
     leftovers = _own(state.bindings)
     state = without_harmless(state)
-    standing = ((binding, whose(scope, binding)) for binding in state.bindings)
-    parts = in_buckets(standing, bucket_count(len(state.bindings), place.bucket_rows))
+    standing = ((binding, tables.whose(scope, binding)) for binding in state.bindings)
+    parts = tables.in_buckets(standing, tables.bucket_count(len(state.bindings), place.bucket_rows))
     buckets = tuple(_live_bucket(part, place, number) for number, part in enumerate(parts))
     reading = Reading(
         cluster=place.cluster,
         cluster_id=state.cluster_id,
         taken=taken,
         tool_version=__version__,
-        scope=scope_digest(scope),
+        scope=tables.scope_digest(scope),
         buckets=buckets,
         topic_count=len(state.topics),
         opaque=state.opaque,
@@ -136,21 +114,21 @@ def _as_compared(wish: DesiredItem[Any]) -> DesiredItem[Any]:
 def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str) -> Reading:
     """Write what is desired of a cluster; each row with its origin."""
     origins = ((binding, item.origin) for binding, item in desired.bindings.items())
-    parts = in_buckets(origins, bucket_count(len(desired.bindings), place.bucket_rows))
+    parts = tables.in_buckets(origins, tables.bucket_count(len(desired.bindings), place.bucket_rows))
     reading = Reading(
         cluster=place.cluster,
         cluster_id="",
         taken=taken,
         tool_version=__version__,
-        scope=scope_digest(scope),
+        scope=tables.scope_digest(scope),
         buckets=tuple(_desired_bucket(part, place, number) for number, part in enumerate(parts)),
         topic_count=len(desired.topics),
         wanted={kind: {key: _as_compared(one) for key, one in items.items()} for kind, items in desired.listed.items()},
     )
     if desired.expired:
-        expired = {row_of(binding): str(item.origin) for binding, item in desired.expired.items()}
+        expired = {tables.row_of(binding): str(item.origin) for binding, item in desired.expired.items()}
         rows = sorted(expired)
-        name, _ = place.put("expired", rows_table(rows, DESIRED_SCHEMA, [expired[row] for row in rows]))
+        name, _ = place.put("expired", tables.rows_table(rows, tables.DESIRED_SCHEMA, [expired[row] for row in rows]))
         reading = replace(reading, expired=name)
     topics = [_wish(item) for item in desired.topics.values()]
     return _with_topics(reading, topics, [item.topic for item in desired.topics.values()], place)
@@ -161,7 +139,7 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
     rows = (row for bucket in reading.buckets for row in bucket_rows(files, bucket))
     return ClusterState(
         cluster_id=reading.cluster_id,
-        bindings=frozenset(map(binding_of, rows)),
+        bindings=frozenset(map(tables.binding_of, rows)),
         topics=live_topics(files, reading),
         opaque=reading.opaque,
         unreadable_topics=reading.unreadable_topics,
@@ -175,9 +153,9 @@ def read_live(files: StoreFiles, reading: Reading) -> ClusterState:
     )
 
 
-def bucket_rows(files: StoreFiles, bucket: Bucket) -> list[Row]:
+def bucket_rows(files: StoreFiles, bucket: Bucket) -> list[tables.Row]:
     """The rows of one file."""
-    return table_rows(from_parquet(files.read(bucket.file), ROW_SCHEMA.names))
+    return tables.table_rows(tables.from_parquet(files.read(bucket.file), tables.ROW_SCHEMA.names))
 
 
 def live_topics(files: StoreFiles, reading: Reading) -> dict[str, Topic]:
@@ -201,30 +179,30 @@ def origin_of(text: str) -> Origin:
     return Origin(file, int(line), int(column))
 
 
-def expired_bindings(files: StoreFiles, reading: Reading) -> Mapping[Row, Declaration]:
+def expired_bindings(files: StoreFiles, reading: Reading) -> Mapping[tables.Row, Declaration]:
     """The bindings of a desired reading that are wanted no longer."""
     if not reading.expired:
         return {}
-    table = from_parquet(files.read(reading.expired))
+    table = tables.from_parquet(files.read(reading.expired))
     origins = table["origin"].to_pylist()
-    return {row: Declaration(origin_of(text)) for row, text in zip(table_rows(table), origins, strict=True)}
+    return {row: Declaration(origin_of(text)) for row, text in zip(tables.table_rows(table), origins, strict=True)}
 
 
-def _live_bucket(part: BucketBindings[ScopeMembership], place: Place, number: int) -> Bucket:
+def _live_bucket(part: tables.BucketBindings[tables.ScopeMembership], place: Place, number: int) -> Bucket:
     rows, marks = part.taken()
-    table = rows_table(rows, LIVE_SCHEMA, [int(mark) for mark in marks])
+    table = tables.rows_table(rows, tables.LIVE_SCHEMA, [int(mark) for mark in marks])
     name, size = place.put("bindings", table, number)
-    owned = [row for row, mark in zip(rows, marks, strict=True) if mark is ScopeMembership.OWNED]
-    digest = table_digest(table)
-    owned_digest = digest if len(owned) == len(rows) else table_digest(rows_table(owned))
-    return Bucket(name, len(rows), digest, len(owned), marks.count(ScopeMembership.IGNORED), owned_digest, size)
+    owned = [row for row, mark in zip(rows, marks, strict=True) if mark is tables.ScopeMembership.OWNED]
+    digest = tables.table_digest(table)
+    owned_digest = digest if len(owned) == len(rows) else tables.table_digest(tables.rows_table(owned))
+    return Bucket(name, len(rows), digest, len(owned), marks.count(tables.ScopeMembership.IGNORED), owned_digest, size)
 
 
-def _desired_bucket(part: BucketBindings[Origin], place: Place, number: int) -> Bucket:
+def _desired_bucket(part: tables.BucketBindings[Origin], place: Place, number: int) -> Bucket:
     rows, origins = part.taken()
-    table = rows_table(rows, DESIRED_SCHEMA, list(map(str, origins)))
+    table = tables.rows_table(rows, tables.DESIRED_SCHEMA, list(map(str, origins)))
     name, size = place.put("wishes", table, number)
-    digest = table_digest(table)
+    digest = tables.table_digest(table)
     return Bucket(name, len(rows), digest, len(rows), 0, digest, size)
 
 
@@ -236,17 +214,17 @@ def _with_topics(reading: Reading, sides: Iterable[dict[str, Any]], topics: Iter
         {"topic": topic.name, "key": key, "value": value} for topic in topics for key, value in topic.configs.items()
     ]
     wanted = "" if reading.cluster_id else "desired-"
-    name, _ = place.put(f"{wanted}topics", pa.Table.from_pylist(found, TOPIC_SCHEMA))
+    name, _ = place.put(f"{wanted}topics", pa.Table.from_pylist(found, tables.TOPIC_SCHEMA))
     reading = replace(reading, topics=name)
     if configs:
-        name, _ = place.put(f"{wanted}configs", pa.Table.from_pylist(configs, CONFIG_SCHEMA))
+        name, _ = place.put(f"{wanted}configs", pa.Table.from_pylist(configs, tables.CONFIG_SCHEMA))
         reading = replace(reading, configs=name)
     return reading
 
 
 def topic_row(topic: Topic) -> dict[str, Any]:
     """A topic's own columns."""
-    return {column: getattr(topic, name) for name, column in TOPIC_COLUMNS.items()}
+    return {column: getattr(topic, name) for name, column in tables.TOPIC_COLUMNS.items()}
 
 
 def _wish(item: DesiredTopic) -> dict[str, Any]:
@@ -259,17 +237,17 @@ def _topics(files: StoreFiles, reading: Reading) -> list[tuple[Topic, dict[str, 
         return []
     configs: dict[str, dict[str, str]] = {}
     if reading.configs:
-        for side in from_parquet(files.read(reading.configs)).to_pylist():
+        for side in tables.from_parquet(files.read(reading.configs)).to_pylist():
             configs.setdefault(side["topic"], {})[side["key"]] = side["value"]
     return [
         (topic_of(side, configs.get(side["name"], {})), side)
-        for side in from_parquet(files.read(reading.topics)).to_pylist()
+        for side in tables.from_parquet(files.read(reading.topics)).to_pylist()
     ]
 
 
 def topic_of(side: dict[str, Any], configs: dict[str, str]) -> Topic:
     """The topic of its columns and its configs."""
-    columns = {name: _frozen(side[column]) for name, column in TOPIC_COLUMNS.items()}
+    columns = {name: _frozen(side[column]) for name, column in tables.TOPIC_COLUMNS.items()}
     return Topic(configs=FrozenMap(configs), **columns)
 
 

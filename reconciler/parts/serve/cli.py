@@ -18,17 +18,9 @@ from reconciler.cli.options import connection_options, path_argument
 from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import safe
+from reconciler.parts.serve import rounds
 from reconciler.parts.serve.http import ServePages, status_server
 from reconciler.parts.serve.narrowing import ApprovedPlans
-from reconciler.parts.serve.rounds import (
-    DirectorySource,
-    ManifestSource,
-    OnlyStoppable,
-    ServeLoop,
-    ServeOptions,
-    git_source,
-    run_round,
-)
 from reconciler.show.rounds import Round, RoundHistory
 from reconciler.system.process import SystemClock
 
@@ -152,21 +144,23 @@ def command(
         info(
             f"{'acts on' if act else 'watches'} {', '.join(map(safe, history.clusters))}; pages and metrics: {address}"
         )
-        attendant = OnlyStoppable(stopped)
+        attendant = rounds.OnlyStoppable(stopped)
         seconds = interval.total_seconds()
-        ServeLoop(source, options, connection, attendant, SystemClock(), history, seconds, said.say).run(stopped, wake)
+        rounds.ServeLoop(source, options, connection, attendant, SystemClock(), history, seconds, said.say).run(
+            stopped, wake
+        )
     info("stopped")
     return Exit.OK
 
 
 def _one_round(
-    source: ManifestSource, options: list[ServeOptions], connection: ConnectionOptions, said: "_Said"
+    source: rounds.ManifestSource, options: list[rounds.ServeOptions], connection: ConnectionOptions, said: "_Said"
 ) -> int:
     """A round of each cluster; exit 1 where one did less than it was to."""
     status = Exit.OK
     with stoppable(lambda: None) as stopped:
         for one in options:
-            found = run_round(source, one, connection, OnlyStoppable(stopped))
+            found = rounds.run_round(source, one, connection, rounds.OnlyStoppable(stopped))
             said.say(found)
             status = worst(status, Exit.ERROR if found.failure or found.held_back else Exit.OK)
     return worst(status, Exit.INTERRUPTED if stopped() else Exit.OK)
@@ -205,11 +199,11 @@ def _check(act: bool, plans: str | None, audit: str | None, git_ref: str | None,
         raise CommandError("--git-remote needs --git-ref", "name the branch: --git-ref refs/heads/main", Exit.USAGE)
 
 
-def _source(path: str, git_ref: str | None, git_remote: str | None) -> ManifestSource:
-    return DirectorySource(path) if git_ref is None else git_source(path, git_ref, git_remote)
+def _source(path: str, git_ref: str | None, git_remote: str | None) -> rounds.ManifestSource:
+    return rounds.DirectorySource(path) if git_ref is None else rounds.git_source(path, git_ref, git_remote)
 
 
-def _declared(source: ManifestSource, connection: ConnectionOptions) -> list[str]:
+def _declared(source: rounds.ManifestSource, connection: ConnectionOptions) -> list[str]:
     """Every cluster that the manifests declare at the start."""
     with source.checkout() as checkout:
         found = sorted(manifests_below(checkout.path, connection).clusters)
@@ -218,11 +212,11 @@ def _declared(source: ManifestSource, connection: ConnectionOptions) -> list[str
     return found
 
 
-def _options(cluster: str, given: _Records, plans: str | None, rule: ApprovalRule | None) -> ServeOptions:
+def _options(cluster: str, given: _Records, plans: str | None, rule: ApprovalRule | None) -> rounds.ServeOptions:
     records = RecordOptions(audit=given.audit, operator=given.operator)
     # Not the name by which a person applies on this machine: a server breaks leases of its own name.
     lease = LeaseRequest(f"{_SERVER}{records.who().removeprefix(_SERVER)}", seconds=_LEASE)
     apply = ApplyOptions(records=records, lease=lease, max_age=given.max_age)
     approved = ApprovedPlans(plans, rule) if plans is not None and rule is not None else None
     keep = None if given.store is None else part_module("history", "serve --store").keeper(given.store)
-    return ServeOptions(cluster, given.act, apply, given.guardrails, approved, keep)
+    return rounds.ServeOptions(cluster, given.act, apply, given.guardrails, approved, keep)

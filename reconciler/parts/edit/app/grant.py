@@ -14,15 +14,7 @@ from reconciler.manifest.write.pages import Book
 from reconciler.manifest.write.text import binding_problem, text_problem
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
-from reconciler.parts.edit.app.adopt import (
-    in_scope,
-    mentions,
-    second,
-    unwritten,
-    with_second,
-    with_second_in_scope,
-    without_principal,
-)
+from reconciler.parts.edit.app import adopt
 from reconciler.parts.edit.app.editing import ManifestEdit, Proposal, change_of, edit, gain_of, loss_of
 from reconciler.parts.edit.kinds.acl import renamed
 
@@ -189,24 +181,26 @@ def rename(
     notes: list[str] = []
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        less = {name: without_principal(state, old) for name, state in book.desired.items()}
+        less = {name: adopt.without_principal(state, old) for name, state in book.desired.items()}
         if less == book.desired:
             raise RequestError(f"no manifest grants {old} anything", "reconciler access lists who has what")
         if finish:
             for name, state in less.items():
                 notes.extend(_lacking(book.desired[name], state, new))
-        states = less if finish else {name: second(state, old, new) for name, state in book.desired.items()}
-        notes.extend(unwritten(book, old))
-        places = mentions(book, old)
+        states = less if finish else {name: adopt.second(state, old, new) for name, state in book.desired.items()}
+        notes.extend(adopt.unwritten(book, old))
+        places = adopt.mentions(book, old)
         # Tests, owners and protected names are policy: no command rewrites them in passing. The scope follows, or
         # nothing could be declared for the new name; it keeps the old one, or no plan would delete what that has.
-        if finish and (kept := in_scope(book, old)):
+        if finish and (kept := adopt.in_scope(book, old)):
             notes.append(f"the scope at {', '.join(kept)} keeps {old}, so that a plan deletes its ACLs: remove it then")
         if places:
             notes.append(f"{old} is also named at {', '.join(places[:10])}: change that yourself")
         return states
 
-    proposal = Proposal(partial(with_second, old=old, new=new), partial(with_second_in_scope, old=old, new=new))
+    proposal = Proposal(
+        partial(adopt.with_second, old=old, new=new), partial(adopt.with_second_in_scope, old=old, new=new)
+    )
     promise = loss_of(old) if finish else change_of(new)
     made = edit(path, wanted, promise, as_of, None if finish else proposal, connection)
     if finish:

@@ -30,21 +30,7 @@ from reconciler.model.flavor import KafkaVersion
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import standing_bridges
 from reconciler.parts.edit.app.editing import ManifestEdit, texts_of
-from reconciler.parts.evidence.app.tighten import (
-    DEFAULTS,
-    RoleGrant,
-    Tightening,
-    TightenOptions,
-    TightenScope,
-    as_plain,
-    broken_roles,
-    edited,
-    holder,
-    later_too,
-    scope_of,
-    tests_hold,
-    tighten_output,
-)
+from reconciler.parts.evidence.app import tighten
 from reconciler.parts.evidence.proof import prove
 from reconciler.parts.evidence.suggestion import (
     Held,
@@ -304,9 +290,9 @@ def proven_on(
         rights = _authorizer(subject, task)
         evidence, _ = _evidence(subject, rights.bindings, counted, task)
         live, held = subject.live is not None, _locked(subject)
-        holds = tests_hold(task.manifests, subject.cluster, rights, task.at, live=live, held=held)
+        holds = tighten.tests_hold(task.manifests, subject.cluster, rights, task.at, live=live, held=held)
         wanted = desired(task.manifests, subject.cluster, task.at)
-        proven = prove(rights, narrowings, evidence, later_too(holds, rights, wanted, narrowings, task.at))
+        proven = prove(rights, narrowings, evidence, tighten.later_too(holds, rights, wanted, narrowings, task.at))
     except Exception as error:  # what is not proven on this cluster is not proposed for it
         return ProvenOnCluster(subject.cluster, trouble(error))
     return ProvenOnCluster(subject.cluster, "", proven.narrowings, proven.held, proven.replayed)
@@ -358,7 +344,7 @@ class FleetTightening:
     ``unassigned`` is what lines of no known cluster came to.
     """
 
-    clusters: tuple[Tightening, ...]
+    clusters: tuple[tighten.Tightening, ...]
     edit: ManifestEdit
     failed: Mapping[str, str] = field(default_factory=dict)
     unassigned: Summary = field(default_factory=Summary)
@@ -369,7 +355,7 @@ def tighten_fleet(
     store: FleetStore,
     given: Wanted,
     logs: Sequence[LogPart],
-    options: TightenOptions = DEFAULTS,
+    options: tighten.TightenOptions = tighten.DEFAULTS,
     connection: ConnectionOptions = ConnectionOptions(),
     *,
     path: str,
@@ -413,20 +399,20 @@ class _Fleet:
     book: Book
     path: str
     connection: ConnectionOptions
-    options: TightenOptions
+    options: tighten.TightenOptions
     counted: CountedLogs
     task: TightenTask
     subjects: Sequence[LoggedCluster]
     live: bool
     failed: dict[str, str] = field(default_factory=dict)
 
-    def narrowed(self, seen: Sequence[SeenOnCluster]) -> tuple[list[Tightening], ManifestEdit]:
+    def narrowed(self, seen: Sequence[SeenOnCluster]) -> tuple[list[tighten.Tightening], ManifestEdit]:
         """What is proven on every cluster that it concerns, and the edit."""
         day = instant_of(self.given.as_of).date()
         none = ManifestEdit(self.path, texts_of(self.given.manifests))
         scopes = {item.cluster: self._scope(item.cluster) for item in seen}
         found = {
-            item.cluster: Tightening(
+            item.cluster: tighten.Tightening(
                 item.cluster,
                 Basis.DESIRED if self.live else Basis.DECLARED,
                 item.usage.period,
@@ -448,44 +434,46 @@ class _Fleet:
         edit = self._proposed({name: scopes[name] for name in judged}, judged, shared, found)
         return [replace(item, edit=edit) for item in found.values()], edit
 
-    def _scope(self, name: str) -> TightenScope:
+    def _scope(self, name: str) -> tighten.TightenScope:
         wanted = desired_state(self.given.manifests, name, self.given.as_of)
         declaration = self.given.manifests.clusters[name]
         subject = next(item for item in self.subjects if item.cluster == name)
-        return scope_of(self.book, declaration, wanted, subject.super_users - subject.claimed.super_users)
+        return tighten.scope_of(self.book, declaration, wanted, subject.super_users - subject.claimed.super_users)
 
     def _proposed(
         self,
-        scopes: Mapping[str, TightenScope],
+        scopes: Mapping[str, tighten.TightenScope],
         seen: Mapping[str, SeenOnCluster],
         shared: SharedRights,
-        found: dict[str, Tightening],
+        found: dict[str, tighten.Tightening],
     ) -> ManifestEdit:
         """The edit; what is narrowed and held is written into ``found``."""
         usages = shared.seen_by_all({name: item.usage for name, item in seen.items()})
         then = DeclaredThen(self.path, self.connection)
-        rights, broken = {name: scope.rights for name, scope in scopes.items()}, frozenset[RoleGrant]()
+        rights, broken = {name: scope.rights for name, scope in scopes.items()}, frozenset[tighten.RoleGrant]()
         holds = {}
         for name, scope in scopes.items():
             first = usages[name].period.first
             history = None if self.options.any_age else (None if first is None else then.of(name, first), first)
             # Other clusters have a say below, whether or not the logs are about them.
-            holds[name] = holder(scope, history, {})
+            holds[name] = tighten.holder(scope, history, {})
         while True:
             suggested = {name: suggest(rights[name], usages[name], self.options.bounds, holds[name]) for name in scopes}
             proven, held, replayed = self._proven({n: item.narrowings for n, item in suggested.items()}, shared)
-            made = edited(self.path, texts_of(self.given.manifests), proven, self.given.as_of, self.connection)
+            made = tighten.edited(self.path, texts_of(self.given.manifests), proven, self.given.as_of, self.connection)
             if made.files:
                 after = read(made.after)
                 more = frozenset(
-                    role for name in scopes for role in broken_roles(after, name, rights[name], proven.get(name, ()))
+                    role
+                    for name in scopes
+                    for role in tighten.broken_roles(after, name, rights[name], proven.get(name, ()))
                 )
             else:
                 more = frozenset()
             if not more:
                 break
             broken |= more
-            rights = {name: as_plain(scope.rights, broken) for name, scope in scopes.items()}
+            rights = {name: tighten.as_plain(scope.rights, broken) for name, scope in scopes.items()}
         for name, item in suggested.items():
             stays = tuple(sorted({*item.held, *held.get(name, ())}))
             found[name] = replace(
@@ -521,4 +509,4 @@ def _keep(held: dict[str, list[Held]], more: Mapping[str, Sequence[Held]]) -> No
 def fleet_tighten_output(found: FleetTightening) -> FleetTightenOutput:
     """What was found on each cluster, and of which nothing is known."""
     failed = tuple(FailedClusterEntry(name, why) for name, why in found.failed.items())
-    return FleetTightenOutput(tuple(map(tighten_output, found.clusters)), failed)
+    return FleetTightenOutput(tuple(map(tighten.tighten_output, found.clusters)), failed)

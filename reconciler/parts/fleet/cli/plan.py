@@ -18,17 +18,7 @@ from reconciler.app.connections import as_operator_says, for_copies, refuse_prop
 from reconciler.app.manifests import checked, guardrail_sources, read_sources, told_again
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.app.records import RecordOptions, source_commit
-from reconciler.cli.change_options import (
-    PlanId,
-    approval_options,
-    approval_rule,
-    guardrails_option,
-    key_option,
-    move_options,
-    planning_options,
-    record_options,
-    yes_option,
-)
+from reconciler.cli import change_options
 from reconciler.cli.console import (
     CommandError,
     Exit,
@@ -94,7 +84,7 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 @snapshots_option
 @at_once_option
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for one cluster.")
-@planning_options
+@change_options.planning_options
 @connection_options
 @spark_options
 @output_option
@@ -181,7 +171,7 @@ def left_out(plan: FleetPlan) -> Exit:
 
 @click.command("approve", short_help="Sign a fleet's plan as its approver")
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
-@key_option
+@change_options.key_option
 @click.option("--out", "file", metavar="FILE", help="Write the signature here.  [default: DIR/fleet.json.KEY.sig]")
 @output_option
 def approve_command(*, directory: str, key: str, file: str | None, output: str) -> int:
@@ -209,13 +199,13 @@ def approve_command(*, directory: str, key: str, file: str | None, output: str) 
 @click.command("apply", short_help="Apply a fleet's plans, wave by wave")
 @click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 @path_argument
-@yes_option
+@change_options.yes_option
 @click.option(
     "--require-id",
     "ids",
     multiple=True,
     metavar="ID",
-    type=PlanId("fleet", "change", "plan"),
+    type=change_options.PlanId("fleet", "change", "plan"),
     help="Refuse any other plan: the fleet-… id, or change-… and plan-… ids that cover every cluster, or their first "
     "8 digits or more; repeatable.",
 )
@@ -236,10 +226,10 @@ def approve_command(*, directory: str, key: str, file: str | None, output: str) 
     metavar="HOLDER",
     help="Take over leases of HOLDER. Use it only if that run is dead; repeatable.",
 )
-@approval_options
-@record_options
-@move_options
-@guardrails_option
+@change_options.approval_options
+@change_options.record_options
+@change_options.move_options
+@change_options.guardrails_option
 @connection_options
 @spark_options
 @output_option
@@ -275,7 +265,7 @@ def apply_command(
     refuse_second_attempt()
     fleet = FleetApply.saved(Path(directory))
     plan = fleet.plan
-    rule = approval_rule(require_approvals, allowed_signers, not_author)
+    rule = change_options.approval_rule(require_approvals, allowed_signers, not_author)
     approved = fleet.check_signed(rule)
     # Without a terminal the signatures are the agreement.
     _check_consent(plan, ids, yes=yes or (rule is not None and not sys.stdin.isatty()), expand=settings.expand)

@@ -16,14 +16,7 @@ from reconciler.cli.options import gathered, listing_option, path_option, projec
 from reconciler.cli.questions import asked_operation, operation_argument, resource_argument
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourcePattern
-from reconciler.parts.fleet.cli.fleet import (
-    SparkOptions,
-    engine_for,
-    facts_option,
-    run_option,
-    spark_options,
-    store_option,
-)
+from reconciler.parts.fleet.cli import fleet
 from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, ROWS_IN_A_TASK
 from reconciler.results import OutputKind
 from reconciler.show.fleet_report import table_lines
@@ -49,12 +42,12 @@ _ASKED: Final = with_options(
             "asked",
             _Asked,
             path_option,
-            store_option,
-            run_option,
+            fleet.store_option,
+            fleet.run_option,
             click.option("--limit", type=click.IntRange(1), default=1000, show_default=True, help="Maximum rows."),
-            facts_option,
+            fleet.facts_option,
         ),
-        spark_options,
+        fleet.spark_options,
         listing_option("rows"),
     )
 )
@@ -131,12 +124,12 @@ def _sql(*, text: str, since: str | None, **how: Any) -> int:
     return _answer({"sql": text, "since": since}, **how)
 
 
-def _answer(question: dict[str, Any], *, asked: _Asked, spark: SparkOptions, output: str) -> int:
+def _answer(question: dict[str, Any], *, asked: _Asked, spark: fleet.SparkOptions, output: str) -> int:
     """Ask, print, and name what the answer lacks."""
     # A ranking of what was compared is read from the store.
     of_access = not {"who_can", "blast_radius"}.isdisjoint(question)
     alone = "furthest" in question
-    with nullcontext() if alone else engine_for(spark, asked.store, workers=of_access) as engine:
+    with nullcontext() if alone else fleet.engine_for(spark, asked.store, workers=of_access) as engine:
         if engine is not None and not {"sql", "undeclared", "since"}.isdisjoint(question):
             engine.needs_sql()
         from reconciler.parts.fleet.app.access import WhoCan

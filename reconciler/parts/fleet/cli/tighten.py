@@ -29,26 +29,9 @@ from reconciler.parts.evidence.cli import (
 from reconciler.parts.evidence.show import fleet_tighten_lines, reading_document, usage_document, usage_lines
 from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageQuestion
 from reconciler.parts.evidence.usage.message import Window
+from reconciler.parts.fleet.app import tighten
 from reconciler.parts.fleet.app.runs import stored_run, wanted
-from reconciler.parts.fleet.app.tighten import (
-    FleetTightening,
-    Logs,
-    fleet_tighten_output,
-    fleet_usage,
-    log_parts,
-    planned_changes,
-    tighten_fleet,
-)
-from reconciler.parts.fleet.cli.fleet import (
-    SparkOptions,
-    engine_for,
-    facts_option,
-    fleet_option,
-    info_unassigned,
-    run_option,
-    spark_options,
-    store_option,
-)
+from reconciler.parts.fleet.cli import fleet
 from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, CLUSTERS_IN_A_TASK
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.fleet.tasks.logs import LogFindings, total
@@ -71,12 +54,12 @@ from reconciler.results.tightened import FLEET_TIGHTEN
     help="Clusters shown, and entries per list.",
 )
 @edit_options
-@store_option
-@fleet_option
-@run_option
+@fleet.store_option
+@fleet.fleet_option
+@fleet.run_option
 @as_of_option
-@facts_option
-@spark_options
+@fleet.facts_option
+@fleet.spark_options
 @output_option
 def command(
     *,
@@ -93,7 +76,7 @@ def command(
     run_id: str | None,
     as_of: datetime.date | None,
     connections: str | None,
-    spark: SparkOptions,
+    spark: fleet.SparkOptions,
     output: str,
 ) -> int:
     """Remove the access that the logs of a fleet show unused, and narrow what was used in part, by one edit.
@@ -105,16 +88,16 @@ def command(
     check_period(since, until)
     connection = ConnectionOptions(connections)
     options = TightenOptions(Window(since, until), policy.bounds, policy.any_age)
-    with engine_for(spark, store, *places) as engine:
+    with fleet.engine_for(spark, store, *places) as engine:
         given = wanted(path, fleet_name, as_of, connection)
-        info_unassigned(given.fleet)
+        fleet.info_unassigned(given.fleet)
         place = store_at(store)
         run = None if offline else stored_run(place, run_id)
-        parts = log_parts(places, given.fleet.clusters)
+        parts = tighten.log_parts(places, given.fleet.clusters)
         engine.sized(total(parts), BYTES_IN_A_TASK)
         engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
-        found = tighten_fleet(engine(), place, given, parts, options, connection, path=path, run=run)
-    told = fleet_tighten_output(found)
+        found = tighten.tighten_fleet(engine(), place, given, parts, options, connection, path=path, run=run)
+    told = tighten.fleet_tighten_output(found)
     info_lines(fleet_tighten_lines(told, style_for(sys.stderr), shown=show))
     keep(
         OutputKind.FLEET_TIGHTEN,
@@ -128,7 +111,7 @@ def command(
     return _status(found)
 
 
-def _status(found: FleetTightening) -> int:
+def _status(found: tighten.FleetTightening) -> int:
     for name, why in found.failed.items():
         error(f"nothing can be said of {safe(name)}: {safe(why)}")
     for text in _broken(found):
@@ -141,7 +124,7 @@ def _status(found: FleetTightening) -> int:
     )
 
 
-def _broken(found: FleetTightening) -> Iterator[str]:
+def _broken(found: tighten.FleetTightening) -> Iterator[str]:
     for summary in (*(cluster.summary for cluster in found.clusters), found.unassigned):
         yield from summary.broken
 
@@ -182,14 +165,14 @@ class _UsageOptions:
     help="Replay the accesses on a saved plan, or on a directory of plans.",
 )
 @replay_options
-@store_option
-@fleet_option
-@run_option
+@fleet.store_option
+@fleet.fleet_option
+@fleet.run_option
 @as_of_option
-@facts_option
-@spark_options
+@fleet.facts_option
+@fleet.spark_options
 @output_option
-def usage_command(*, show: int, spark: SparkOptions, output: str, **options: Any) -> int:
+def usage_command(*, show: int, spark: fleet.SparkOptions, output: str, **options: Any) -> int:
     """Evaluate authorizer logs and Confluent's audit events: which bindings of a snapshot were used.
 
     No cluster is contacted. PATH's Cluster documents and the operator's file supply scope, super users and
@@ -217,17 +200,17 @@ def _check(asked: _UsageOptions) -> None:
         raise CommandError("--offline has no state that a change could begin from", "leave it out", Exit.USAGE)
 
 
-def _told(asked: _UsageOptions, spark: SparkOptions) -> tuple[str | None, LogFindings]:
-    with engine_for(spark, asked.store, *asked.places) as engine:
+def _told(asked: _UsageOptions, spark: fleet.SparkOptions) -> tuple[str | None, LogFindings]:
+    with fleet.engine_for(spark, asked.store, *asked.places) as engine:
         store = store_at(asked.store)
         given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))
-        info_unassigned(given.fleet)
+        fleet.info_unassigned(given.fleet)
         run = None if asked.offline else stored_run(store, asked.run_id)
-        logs = Logs(log_parts(asked.places, given.fleet.clusters), asked.question)
+        logs = tighten.Logs(tighten.log_parts(asked.places, given.fleet.clusters), asked.question)
         engine.sized(total(logs.parts), BYTES_IN_A_TASK)
         engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
-        plans = planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
-        told = fleet_usage(engine(), store, given, logs, run, plans=plans, replay=asked.replay)
+        plans = tighten.planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
+        told = tighten.fleet_usage(engine(), store, given, logs, run, plans=plans, replay=asked.replay)
     return None if run is None else run.id, told
 
 

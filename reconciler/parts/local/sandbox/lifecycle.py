@@ -6,56 +6,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from reconciler.parts.local.sandbox.launch import (
-    PortTakenError,
-    Program,
-    broker_jars,
-    environment,
-    find_java,
-    format_storages,
-    random_uuid,
-    run_command,
-    wait_until_ready,
-    watched,
-    with_class_archive,
-    write_logging,
-)
-from reconciler.parts.local.sandbox.layout import (
-    NodeFiles,
-    NodePlan,
-    SandboxError,
-    SandboxSpec,
-    check_name,
-    exact_version,
-    lay_out,
-    port_count,
-)
-from reconciler.parts.local.sandbox.properties import (
-    Secrets,
-    node_properties,
-    render,
-    write_client_files,
-    write_connections,
-)
-from reconciler.parts.local.sandbox.state import (
-    Node,
-    Process,
-    Sandbox,
-    claim,
-    end,
-    interrupts_held,
-    load,
-    not_up,
-    refuse_if_up,
-    remove,
-    reserved,
-    sandbox_root,
-    save,
-    spawn,
-    stored,
-    this_process,
-    write_private,
-)
+from reconciler.parts.local.sandbox import launch, layout, properties, state
+from reconciler.parts.local.sandbox.layout import SandboxSpec
+from reconciler.parts.local.sandbox.state import Sandbox
 
 # Single nodes of a sandbox: started and stopped one by one, each start and stop in the record at once.
 
@@ -65,9 +18,9 @@ _STOP_SECONDS = 10.0
 def start_node(sandbox: Sandbox, node_id: int) -> Sandbox:
     """Starts a stopped node, on the ports it had, and waits until the running brokers all see each other again."""
     if sandbox.node(node_id).is_running():
-        raise SandboxError(f"Node {node_id} of sandbox {sandbox.name} is running already.")
+        raise layout.SandboxError(f"Node {node_id} of sandbox {sandbox.name} is running already.")
     started = launch_node(sandbox, node_id)
-    wait_until_ready(started, [node.id for node in started.nodes if node.is_broker and node.is_running()])
+    launch.wait_until_ready(started, [node.id for node in started.nodes if node.is_broker and node.is_running()])
     return started
 
 
@@ -75,22 +28,22 @@ def stop_node(sandbox: Sandbox, node_id: int, *, kill: bool = False) -> Sandbox:
     """Stops a node and returns when its process is gone: politely (10 s, then by force), or at once with ``kill``."""
     process = sandbox.node(node_id).process
     if process is not None:
-        end([process], 0.0 if kill else _STOP_SECONDS)
+        state.end([process], 0.0 if kill else _STOP_SECONDS)
     return _recorded(sandbox, replace(sandbox.node(node_id), process=None))
 
 
 def launch_node(sandbox: Sandbox, node_id: int) -> Sandbox:
     """Starts a node's process and does not wait for it to answer."""
     node = sandbox.node(node_id)
-    with interrupts_held():
-        process = spawn(node.command, sandbox.files(node).output, environment())
+    with state.interrupts_held():
+        process = state.spawn(node.command, sandbox.files(node).output, launch.environment())
         return _recorded(sandbox, replace(node, process=process))
 
 
-def _recorded(sandbox: Sandbox, changed: Node) -> Sandbox:
+def _recorded(sandbox: Sandbox, changed: state.Node) -> Sandbox:
     nodes = tuple(changed if node.id == changed.id else node for node in sandbox.nodes)
     recorded = replace(sandbox, nodes=nodes)
-    save(recorded)
+    state.save(recorded)
     return recorded
 
 
@@ -112,20 +65,20 @@ def up(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None)
     return _up(spec, progress, root, holder=None)
 
 
-def _up(spec: SandboxSpec, progress: Progress, root: Path | None, *, holder: Process | None) -> Sandbox:
-    spec = replace(spec, kafka_version=exact_version(spec.kafka_version))
-    directory = sandbox_root(root) / spec.name
-    refuse_if_up(directory)
-    java = find_java()
+def _up(spec: SandboxSpec, progress: Progress, root: Path | None, *, holder: state.Process | None) -> Sandbox:
+    spec = replace(spec, kafka_version=layout.exact_version(spec.kafka_version))
+    directory = state.sandbox_root(root) / spec.name
+    state.refuse_if_up(directory)
+    java = launch.find_java()
     # A leading zero byte: an id that begins with "-" would be parsed as an option.
-    cluster_id = random_uuid()
-    program = Program(java, broker_jars(spec.kafka_version, java, progress), cluster_id)
-    program = with_class_archive(program, spec.kafka_version, progress, _start)
+    cluster_id = launch.random_uuid()
+    program = launch.Program(java, launch.broker_jars(spec.kafka_version, java, progress), cluster_id)
+    program = launch.with_class_archive(program, spec.kafka_version, progress, _start)
     for attempt in range(1, _ATTEMPTS + 1):
         progress(f"starting Kafka {spec.kafka_version}: {spec.nodes} broker{'s' * (spec.nodes > 1)}")
         try:
             return _start(spec, program, directory, holder)
-        except PortTakenError:
+        except launch.PortTakenError:
             if attempt == _ATTEMPTS or spec.port is not None:
                 raise
     raise AssertionError("every attempt returns or raises")
@@ -133,38 +86,38 @@ def _up(spec: SandboxSpec, progress: Progress, root: Path | None, *, holder: Pro
 
 def down(name: str = "default", root: Path | None = None) -> None:
     """Ends a sandbox's processes and removes its directory; raises :class:`SandboxError` if there is none."""
-    check_name(name)
-    remove(sandbox_root(root) / name)
+    layout.check_name(name)
+    state.remove(state.sandbox_root(root) / name)
 
 
 def status(root: Path | None = None) -> list[Sandbox]:
     """Every sandbox that was started and not ended, sorted by name; ``condition()`` says how it is."""
-    return stored(sandbox_root(root))
+    return state.stored(state.sandbox_root(root))
 
 
 def find(name: str = "default", root: Path | None = None) -> Sandbox:
     """One sandbox by name; raises :class:`SandboxError` if there is none."""
-    check_name(name)
-    sandbox = load(sandbox_root(root) / name)
+    layout.check_name(name)
+    sandbox = state.load(state.sandbox_root(root) / name)
     if sandbox is None:
-        raise not_up(name)
+        raise state.not_up(name)
     return sandbox
 
 
 @contextmanager
 def running(spec: SandboxSpec, progress: Progress = silent, root: Path | None = None) -> Iterator[Sandbox]:
     """A sandbox for the time of a block; it is ended too if this process is killed in the block."""
-    holder = this_process()
-    with watched(sandbox_root(root) / spec.name, holder.pid, holder.started):
+    holder = state.this_process()
+    with launch.watched(state.sandbox_root(root) / spec.name, holder.pid, holder.started):
         sandbox = _up(spec, progress, root, holder=holder)
         try:
             yield sandbox
         finally:
             if sandbox.directory.exists():
-                remove(sandbox.directory)
+                state.remove(sandbox.directory)
 
 
-def _start(spec: SandboxSpec, program: Program, directory: Path, holder: Process | None) -> Sandbox:
+def _start(spec: SandboxSpec, program: launch.Program, directory: Path, holder: state.Process | None) -> Sandbox:
     store_password = secrets.token_hex(16) if spec.tls else ""
     sandbox = Sandbox(
         name=spec.name,
@@ -173,44 +126,46 @@ def _start(spec: SandboxSpec, program: Program, directory: Path, holder: Process
         users=dict(spec.users),
         super_users=spec.super_users if spec.authorizer else (),
         store_password=store_password,
-        starter=this_process(),
+        starter=state.this_process(),
         holder=holder,
     )
-    claim(sandbox)
+    state.claim(sandbox)
     try:
         return _bring_up(spec, program, sandbox)
     except BaseException:
-        remove(directory)
+        state.remove(directory)
         raise
 
 
-def _bring_up(spec: SandboxSpec, program: Program, sandbox: Sandbox) -> Sandbox:
+def _bring_up(spec: SandboxSpec, program: launch.Program, sandbox: Sandbox) -> Sandbox:
     fixed = () if spec.port is None else tuple(range(spec.port, spec.port + spec.nodes))
-    with reserved(port_count(spec), fixed) as ports:
-        sandbox = _prepare(spec, program, sandbox, lay_out(spec, ports))
+    with state.reserved(layout.port_count(spec), fixed) as ports:
+        sandbox = _prepare(spec, program, sandbox, layout.lay_out(spec, ports))
     for node in sandbox.nodes:
         sandbox = launch_node(sandbox, node.id)
-    wait_until_ready(sandbox, [node.id for node in sandbox.nodes if node.is_broker])
+    launch.wait_until_ready(sandbox, [node.id for node in sandbox.nodes if node.is_broker])
     sandbox = replace(sandbox, starter=None)
-    write_connections(sandbox, default_allow=spec.allow_everyone_if_no_acl_found)
-    write_client_files(sandbox)
-    save(sandbox)
+    properties.write_connections(sandbox, default_allow=spec.allow_everyone_if_no_acl_found)
+    properties.write_client_files(sandbox)
+    state.save(sandbox)
     return sandbox
 
 
-def _prepare(spec: SandboxSpec, program: Program, sandbox: Sandbox, plans: list[NodePlan]) -> Sandbox:
+def _prepare(spec: SandboxSpec, program: launch.Program, sandbox: Sandbox, plans: list[layout.NodePlan]) -> Sandbox:
     """Writes everything that the nodes read, and formats their storage."""
     for name in ("data", "logs", "tmp"):
         (sandbox.directory / name).mkdir(mode=0o700)
     if spec.tls:
         _make_certificates(sandbox)
-    passwords = Secrets(secrets.token_hex(16), sandbox.store_password)
-    nodes, files = [], [NodeFiles(sandbox.directory, plan.id) for plan in plans]
+    passwords = properties.Secrets(secrets.token_hex(16), sandbox.store_password)
+    nodes, files = [], [layout.NodeFiles(sandbox.directory, plan.id) for plan in plans]
     for plan, own in zip(plans, files, strict=True):
-        write_private(own.properties, render(node_properties(spec, plan, plans, own, passwords)))
-        write_logging(spec, own)
-        nodes.append(Node(plan.id, plan.roles, plan.ports, run_command(program, spec, own)))
-    format_storages(program, spec, files)
+        state.write_private(
+            own.properties, properties.render(properties.node_properties(spec, plan, plans, own, passwords))
+        )
+        launch.write_logging(spec, own)
+        nodes.append(state.Node(plan.id, plan.roles, plan.ports, launch.run_command(program, spec, own)))
+    launch.format_storages(program, spec, files)
     return replace(sandbox, nodes=tuple(nodes))
 
 
@@ -218,7 +173,7 @@ def _make_certificates(sandbox: Sandbox) -> None:
     try:
         from reconciler.parts.local.sandbox.properties import make_certificates  # noqa: PLC0415 - an extra, for TLS only
     except ImportError as error:
-        raise SandboxError(
+        raise layout.SandboxError(
             "TLS needs the package cryptography.", "Install it: pip install './reconciler[sandbox]'"
         ) from error
     make_certificates(sandbox.directory / "tls", sandbox.store_password)
