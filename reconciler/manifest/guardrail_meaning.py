@@ -54,11 +54,11 @@ class Value:
         """What the change of a value does; ``None`` where both say the same."""
         if before == after:
             return None
-        try:
-            old, new = (self.size(name, text) for text in (before, after)) if self.size else (None, None)
-        except ValueError:
+        if self.size is None:
             return _U
-        if old is None or new is None:
+        try:
+            old, new = self.size(name, before), self.size(name, after)
+        except ValueError:
             return _U
         return None if old == new else self.more if new > old else self.less
 

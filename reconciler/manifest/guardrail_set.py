@@ -161,7 +161,7 @@ def rule_key(value: Any) -> Hashable:
         return None
     if is_dataclass(value):
         return tuple(rule_key(getattr(value, field.name)) for field in fields(value))
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple):
         return tuple(map(rule_key, value))
     if isinstance(value, Mapping):
         return frozenset((key, rule_key(item)) for key, item in value.items())

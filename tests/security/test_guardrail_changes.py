@@ -101,8 +101,22 @@ def test_a_label_that_a_topic_gets() -> None:
     ):
         policy = {"policy.yaml": _POLICY % rule}
         assert bool(_words({"a.yaml": _TOPICS, **policy}, {"a.yaml": got, **policy})) is counts, rule
+        beside = {"policy.yaml": (_POLICY % rule).replace("rules: [", "rules: [{topics: [a], partitions: {max: 9}}, ")}
+        assert bool(_words({"a.yaml": _TOPICS, **beside}, {"a.yaml": got, **beside})) is counts, rule
         # One that goes takes a warning of reviews with it, whoever asks for it.
         assert _words({"a.yaml": got, **policy}, {"a.yaml": _TOPICS, **policy})
+
+
+def test_a_label_of_a_cluster_that_only_grants_ask_for() -> None:
+    """What no longer applies to the cluster are wishes: the plan shows what becomes of them."""
+    cluster = _CLUSTER.replace("name: prod", "name: prod, labels: {env: prod}")
+    acls = _ACLS.replace("spec:\n", "spec:\n  clusters: {matchLabels: {env: prod}}\n") + _EXCEPTION
+    topics = _TOPICS.replace("spec: {", "spec: {clusters: {matchLabels: {env: prod}}, ")
+    base = {"acls.yaml": acls, "topics.yaml": topics}
+    moved = cluster.replace("env: prod", "env: dev")
+    assert _words({**base, "c.yaml": cluster}, {**base, "c.yaml": moved}) == [
+        "unclear Cluster prod, metadata.labels.env: prod → dev"
+    ]
 
 
 def test_a_label_that_a_topic_loses_by_moving() -> None:
