@@ -1,9 +1,11 @@
 """Which test files one process runs together, and in which order: the longest first, so that all end together.
 
 What a session shares (brokers, Spark, a cluster behind proxies) each process would start for itself: files of one group
-share it. A figure here that is out of date costs time and changes nothing else.
+share it. The broker that many groups share starts in few processes, which run all that need it. A figure here that is
+out of date costs time and changes nothing else.
 """
 
+from collections.abc import Collection, Sequence, Set
 from typing import Final
 
 import pytest
@@ -20,6 +22,7 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
             "tests/contract/test_quota_writes.py",
             "tests/contract/test_reading.py",
             "tests/contract/test_topic_writes.py",
+            "tests/contract/test_user_writes.py",
             "tests/integration/kafka/test_",
             "tests/integration/test_convert_kafka_acls.py",
             "tests/integration/test_main_job.py",
@@ -132,6 +135,11 @@ LONG: Final[tuple[tuple[int, tuple[str, ...]], ...]] = (
     (20, ("tests/integration/", "tests/contract/", "tests/property/", "tests/security/")),
 )
 
+#: The fixture with the broker that many groups share, and how many processes start one: two have time for all that need
+#: it. A broker takes five seconds of a processor to start, and a hundredth of one while it is there.
+BROKER: Final = "tests::broker"
+WITH_BROKER: Final = 2
+
 
 def group_of(path: str) -> str:
     """The name of the group that a test file is in: its own path, unless it shares what takes long to start."""
@@ -142,6 +150,24 @@ def group_of(path: str) -> str:
 def rank_of(path: str) -> int:
     """The place of a test file's group in the order."""
     return next((rank for rank, (_, starts) in enumerate(LONG) if path.startswith(starts)), len(LONG))
+
+
+def chosen(needed: Sequence[Set[str]], has: Set[str], others: Collection[Set[str]], *, last_first: bool) -> int | None:
+    """The place of the group that a process runs next, of those that are left; ``None`` where others run them all.
+
+    ``needed`` are the fixtures of the session that each group needs, ``has`` and ``others`` what this process and the
+    others have started.
+    """
+    places = range(len(needed))[:: -1 if last_first else 1]
+    sharing = [place for place in places if BROKER in needed[place]]
+    if BROKER in has:
+        return next(iter(sharing or places), None)
+    brokers = sum(BROKER in other for other in others)
+    if brokers < WITH_BROKER:
+        return next(iter(places), None)
+    # At the end, what is left for the brokers that there are takes longer than another one to start.
+    apart = [place for place in places if BROKER not in needed[place]]
+    return next(iter(apart or sharing[brokers:]), None)
 
 
 def longest_first(items: list[pytest.Item]) -> None:

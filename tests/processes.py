@@ -1,10 +1,12 @@
 """``--processes N``: the tests in several processes, which are forked once everything is imported and collected.
 
 Those of pytest-xdist each import and collect all tests again, and keep all of it in memory, too
-(docs/decisions/test-processes.md). Which tests one process runs together, and in which order, is for
-:mod:`tests.distribution` to say. Another process takes the place of one that dies.
+(docs/decisions/test-processes.md). Which tests one process runs together, in which order, and how many processes start
+what is shared, is for :mod:`tests.distribution` to say. What the session shares ends when no group to come needs it:
+a broker that nobody asks takes a hundredth of a processor. Another process takes the place of one that dies.
 """
 
+import gc
 import os
 import signal
 import threading
@@ -13,11 +15,13 @@ from collections import deque
 from collections.abc import Iterator
 from itertools import count, groupby, zip_longest
 from multiprocessing.connection import Connection, Pipe, wait
-from typing import Any, Final
+from types import SimpleNamespace
+from typing import Any, Final, NamedTuple
 
 import pytest
+from _pytest.fixtures import FixtureDef
 
-from tests.distribution import group_of
+from tests.distribution import chosen, group_of
 
 #: Plugins that speak to whoever runs the tests, or keep what all tests have found: for the first process alone.
 _FOR_ALL: Final = ("TerminalReporter", "NamedFailures", "LogXML", "LFPlugin", "NFPlugin", "StepwisePlugin")
@@ -29,6 +33,13 @@ _MANY: Final = 3
 _PATIENCE: Final = 60.0
 
 
+class Group(NamedTuple):
+    """Tests that one process runs in a row, by their numbers, and the fixtures of the session that they ask for."""
+
+    tests: list[int]
+    shared: frozenset[str]
+
+
 class _Process:
     """One of them, as the first process sees it."""
 
@@ -37,6 +48,8 @@ class _Process:
         #: Takes the groups that come last: they work where the longest, which come first, mostly wait for brokers.
         self.last_first = False
         self.given = deque[int]()
+        #: Fixtures of the session that it has started by now.
+        self.shared = frozenset[str]()
         self.failed = self.done = False
 
 
@@ -45,7 +58,7 @@ class Processes:
 
     def __init__(self, session: pytest.Session) -> None:
         self._session, self._config = session, session.config
-        self._groups = deque(groups(session.items))
+        self._groups = [*groups(session.items)]
         self._numbers = count(1)
         self._running: list[_Process] = []
         self._deaths = 0
@@ -132,10 +145,11 @@ class Processes:
     def _hear(self, one: _Process, said: str, what: Any) -> None:
         hook, items = self._config.hook, self._session.items
         if said == "next":
-            take = self._groups.pop if one.last_first else self._groups.popleft
-            group = take() if self._groups and not self._stopped else []
-            one.given.extend(group)
-            one.channel.send(group)
+            group = self._next(one)
+            one.given.extend(group.tests)
+            one.shared |= group.shared
+            needed = group.shared.union(*(later.shared for later in self._groups))
+            one.channel.send((group.tests, needed))
         elif said == "report":
             report = hook.pytest_report_from_serializable(config=self._config, data=what)
             one.failed |= report.failed
@@ -146,6 +160,13 @@ class Processes:
         else:
             one.done = True
 
+    def _next(self, one: _Process) -> Group:
+        """Takes it from the groups that are left; without tests if there is nothing more for this process to do."""
+        left = [] if self._stopped else self._groups
+        others = [other.shared for other in self._running if other is not one]
+        place = chosen([group.shared for group in left], one.shared, others, last_first=one.last_first)
+        return Group([], frozenset()) if place is None else left.pop(place)
+
     def _end(self, one: _Process, status: int) -> None:
         if one.done and (status == 0 or one.failed):
             return
@@ -155,7 +176,7 @@ class Processes:
             crashed = self._session.items[one.given.popleft()]
             report = pytest.TestReport(crashed.nodeid, crashed.location, {}, "failed", f"{what} in this test", "call")
             self._config.hook.pytest_runtest_logreport(report=report)
-            self._groups.extend([[*one.given]] if one.given else [])
+            self._groups += [Group([*one.given], one.shared)] if one.given else []
         else:
             self._session.testsfailed += 1
             print(f"{what} after its tests; without --processes you see why")
@@ -188,17 +209,34 @@ class _Reports:
         self._channel.send(("report", data))
 
 
-def groups(items: list[pytest.Item]) -> Iterator[list[int]]:
+def groups(items: list[pytest.Item]) -> Iterator[Group]:
     """Which tests one process runs in a row, in the order of ``items``."""
     found: dict[str, list[int]] = {}
     for path, several in groupby(range(len(items)), key=lambda number: items[number].nodeid.partition("::")[0]):
         found.setdefault(group_of(path), []).extend(several)
-    yield from found.values()
+    for numbers in found.values():
+        yield Group(numbers, frozenset(name for number in numbers for name in _shared(items[number])))
+
+
+def _shared(item: pytest.Item) -> dict[str, FixtureDef[Any]]:
+    """The fixtures of the session that a test names, by the directory that has them and their name."""
+    known = item._fixtureinfo.name2fixturedefs.items() if isinstance(item, pytest.Function) else ()
+    session = ((name, several[-1]) for name, several in known if several[-1].scope == "session")
+    return {f"{fixture.baseid}::{name}": fixture for name, fixture in session}
 
 
 def _run_given(session: pytest.Session, channel: "Connection[Any, Any]") -> None:
-    while group := _given(channel):
+    started: dict[str, FixtureDef[Any]] = {}
+    ended: Any = SimpleNamespace(node=session)  # all that pytest asks about who ends them
+    while (given := _given(channel))[0]:
+        group, needed = given
+        over = [name for name in started if name not in needed]
+        if over:
+            gc.collect()  # clients that nobody has any more would say that their broker is gone
+        for name in over:
+            started.pop(name).finish(ended)
         for current, following in zip_longest(group, group[1:]):
+            started |= _shared(session.items[current])
             # pytest takes down what the next test does not need. What comes after the last one, nobody knows yet:
             # what the session shares stays.
             after: Any = session if following is None else session.items[following]
@@ -206,10 +244,11 @@ def _run_given(session: pytest.Session, channel: "Connection[Any, Any]") -> None
             channel.send(("ran", current))
 
 
-def _given(channel: "Connection[Any, Any]") -> list[int]:
+def _given(channel: "Connection[Any, Any]") -> tuple[list[int], frozenset[str]]:
+    """The next group, and the fixtures of the session that it or one to come asks for."""
     channel.send(("next", None))
-    group: list[int] = channel.recv()
-    return group
+    answer: tuple[list[int], frozenset[str]] = channel.recv()
+    return answer
 
 
 def _end_with_the_first(watched: int) -> None:

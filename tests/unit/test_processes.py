@@ -35,6 +35,12 @@ def log():
         print("begins", os.getpid(), file=lines, flush=True)
         yield lines
         print("ends", os.getpid(), file=lines, flush=True)
+
+
+@pytest.fixture(scope="session")
+def dear(log):
+    yield print("dear begins", file=log, flush=True)
+    print("dear ends", file=log, flush=True)
 """
 
 Start = Callable[..., subprocess.Popen[str]]
@@ -132,6 +138,18 @@ def test_of_three_processes_one_begins_at_the_end(start: Start, tmp_path: Path) 
     order.mkdir()
     out, _ = start(waits, waits, second, last, processes=3).communicate(timeout=120)
     assert "4 passed" in out, out[-2_000:]
+
+
+def test_what_the_session_shares_ends_when_no_file_to_come_asks_for_it(start: Start, tmp_path: Path) -> None:
+    """Not before: it would be started again."""
+    asks, others = "def test_a(dear): pass\n", "def test_a(): pass\n"
+    here, there = (
+        f"def test_a():\n    assert ('dear ends' in open({str(tmp_path / 'log')!r}).read()) is {is_over}\n"
+        for is_over in (False, True)
+    )
+    out, _ = start(others, asks, here, asks, there, processes=1).communicate(timeout=120)
+    assert "5 passed" in out, out[-2_000:]
+    assert (tmp_path / "log").read_text().count("dear begins") == 1
 
 
 def test_what_fails_is_reported_with_what_it_printed(start: Start, tmp_path: Path) -> None:
