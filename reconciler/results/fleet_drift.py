@@ -201,15 +201,31 @@ def parse_reading(text: str) -> Reading:
         return READING.read(load(text))
 
 
-def failure_text(failure: Failure) -> str:
-    """One failure as a line of JSON."""
-    return compact(FAILURE.write(failure))
+#: Before the line of a failure; no reading's begins so.
+_FAILED: Final = "!"
 
 
-def parse_failure(text: str) -> Failure:
-    """The inverse of :func:`failure_text`; raises :class:`HeaderError`."""
-    with _header_of("the record of a failure is damaged"):
-        return FAILURE.read(load(text))
+def outcome_text(found: Reading | Failure) -> str:
+    """What a task says of one cluster, as a line: a reading, or why there is none."""
+    return reading_text(found) if isinstance(found, Reading) else _FAILED + compact(FAILURE.write(found))
+
+
+def tells_failure(line: str) -> bool:
+    """Whether a line of :func:`outcome_text` says why there is no reading."""
+    return line.startswith(_FAILED)
+
+
+def parse_outcomes(lines: Iterable[str]) -> tuple[list[Reading], list[Failure]]:
+    """The inverse of :func:`outcome_text`, of many clusters; raises :class:`HeaderError`."""
+    readings: list[Reading] = []
+    failures: list[Failure] = []
+    for line in lines:
+        if not tells_failure(line):
+            readings.append(parse_reading(line))
+            continue
+        with _header_of("the record of a failure is damaged"):
+            failures.append(FAILURE.read(load(line.removeprefix(_FAILED))))
+    return readings, failures
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,9 @@ from reconciler.results.fleet_drift import (
     Failure,
     FleetRun,
     Reading,
-    failure_text,
-    parse_failure,
-    parse_reading,
-    reading_text,
+    outcome_text,
+    parse_outcomes,
+    tells_failure,
 )
 
 
@@ -257,8 +256,6 @@ def _frozen(value: Any) -> Any:
 
 # Bounded, timed, repeated, and every failure a row that says why.
 
-#: Told apart from the header of a reading by its first letter.
-_FAILED: Final = "!"
 #: Asking again does not help against these.
 _LASTING: Final = frozenset(
     {
@@ -311,13 +308,9 @@ def collect(
     """
     lists = partition(sources, [1] * len(sources), engine.task_count(len(sources), patience.at_once))
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
-    readings, failures = list(run.readings), list(run.failures)
-    for line in engine.run(lists, work, "read clusters", tally=_tally):
-        if line.startswith(_FAILED):
-            failures.append(parse_failure(line.removeprefix(_FAILED)))
-        else:
-            readings.append(parse_reading(line))
-    return store.commit(replace(run, readings=tuple(readings), failures=tuple(failures)), carries, told_apart)
+    readings, failures = parse_outcomes(engine.run(lists, work, "read clusters", tally=_tally))
+    taken = replace(run, readings=(*run.readings, *readings), failures=(*run.failures, *failures))
+    return store.commit(taken, carries, told_apart)
 
 
 def _read_all(
@@ -332,14 +325,14 @@ def _read_all(
     for source, state in in_time(sources, partial(_read, patience=patience), patience.at_once, patience.timeout):
         if state is None:
             message = f"no answer in {patience.timeout:g} s"
-            yield _failure(Failure(source.cluster, "timed_out", message, "Is it reachable from here?"))
+            yield outcome_text(Failure(source.cluster, "timed_out", message, "Is it reachable from here?"))
         elif isinstance(state, Failure):
-            yield _failure(state)
+            yield outcome_text(state)
         else:
             place = Place(store.files, side, source.cluster, attempt)
             reading = write_live(replace(state, stated=source.stated), source.scope, place, taken)
             store.note(side.removeprefix("taken="), reading)
-            yield reading_text(reading)
+            yield outcome_text(reading)
 
 
 def _read(source: SnapshotSource, patience: CollectionLimits) -> ClusterState | Failure:
@@ -358,8 +351,4 @@ def _read(source: SnapshotSource, patience: CollectionLimits) -> ClusterState | 
 
 
 def _tally(line: str) -> Mapping[str, int]:
-    return {"not read": int(line.startswith(_FAILED))}
-
-
-def _failure(failure: Failure) -> str:
-    return _FAILED + failure_text(failure)
+    return {"not read": int(tells_failure(line))}

@@ -64,13 +64,11 @@ from reconciler.results.fleet_drift import (
     FleetRun,
     PartialDrift,
     Reading,
-    failure_text,
     merge,
-    parse_failure,
+    outcome_text,
+    parse_outcomes,
     parse_partial_drift,
-    parse_reading,
     partial_drift_text,
-    reading_text,
 )
 
 _LIVE: Final = [*COLUMNS, "whose"]
@@ -467,9 +465,6 @@ def _spelled(kind: Any) -> dict[int, str]:
     return {int(member): member.name for member in kind}
 
 
-_FAILED: Final = "!"
-
-
 def compile_desired(
     engine: Engine,
     store: FleetStore,
@@ -484,10 +479,8 @@ def compile_desired(
         return known
     lists = partition(list(clusters), [1] * len(clusters), engine.task_count(len(clusters), CLUSTERS_IN_A_TASK))
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=tuple(sources))
-    lines = engine.run(lists, work, "compile manifests")
-    failures = tuple(parse_failure(line.removeprefix(_FAILED)) for line in lines if line.startswith(_FAILED))
-    readings = tuple(parse_reading(line) for line in lines if not line.startswith(_FAILED))
-    run = FleetRun(key, moment_text(as_of), readings, failures)
+    readings, failures = parse_outcomes(engine.run(lists, work, "compile manifests"))
+    run = FleetRun(key, moment_text(as_of), tuple(readings), tuple(failures))
     store.keep_compiled(run)
     return run
 
@@ -516,11 +509,10 @@ def _compile_all(
             desired = desired_state(manifests, name, as_of)
         except ManifestError as error:
             message = "\n\n".join(render_problem(problem) for problem in error.problems)
-            failure = Failure(name, "invalid_manifests", message, "`reconciler validate` shows the same")
-            yield _FAILED + failure_text(failure)
+            yield outcome_text(Failure(name, "invalid_manifests", message, "`reconciler validate` shows the same"))
             continue
         place = Place(store.files, f"key={key}", name, attempt)
-        yield reading_text(write_desired(desired, manifests.clusters[name].scope, place, moment_text(as_of)))
+        yield outcome_text(write_desired(desired, manifests.clusters[name].scope, place, moment_text(as_of)))
 
 
 @lru_cache(maxsize=1)
