@@ -9,17 +9,10 @@ import click
 
 from reconciler.app.lint import lint, minimise
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli import options
 from reconciler.cli.change_options import Keeping, also_fail_on, edit_options
 from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    as_of_option,
-    cluster_option,
-    connection_options,
-    listing_option,
-    offline_option,
-    optional_path_argument,
-)
 from reconciler.cli.parts import part_module
 from reconciler.results import OutputKind
 from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines
@@ -28,9 +21,9 @@ _WARNING: Final = "warning"
 
 
 @click.command("lint", short_help="Find redundant, ineffective and risky ACLs")
-@optional_path_argument
-@cluster_option(needed=False)
-@offline_option
+@options.optional_path_argument
+@options.cluster_option(needed=False)
+@options.offline_option
 @click.option(
     "--simplify", "smaller", is_flag=True, help="Print a smaller set of bindings with exactly the same access."
 )
@@ -62,9 +55,9 @@ _WARNING: Final = "warning"
     help="With --fix: end findings of this rule too, which changes access or gives up protection; repeatable.",
 )
 @edit_options
-@connection_options
-@as_of_option
-@listing_option(
+@options.connection_options
+@options.as_of_option
+@options.listing_option(
     "states.findings",
     columns={
         "CLUSTER": "cluster",

@@ -7,17 +7,10 @@ import click
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reassignments import Cancelled, Unfinished, reassignments
 from reconciler.app.records import RecordOptions
+from reconciler.cli import options
 from reconciler.cli.change_options import record_options, yes_option
 from reconciler.cli.console import CommandError, Exit, ask, error, info, info_lines, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    cluster_option,
-    connection_options,
-    listing_option,
-    optional_path_argument,
-    output_option,
-    path_option,
-)
 from reconciler.model.characters import counted, safe
 from reconciler.results import OutputKind
 from reconciler.show.result import end_lines, ends_document, move_lines, moves_document
@@ -29,10 +22,10 @@ def command() -> None:
 
 
 @command.command("list", short_help="List the reassignments that are unfinished")
-@optional_path_argument
-@cluster_option()
-@connection_options
-@listing_option(
+@options.optional_path_argument
+@options.cluster_option()
+@options.connection_options
+@options.listing_option(
     "reassignments.partitions",
     columns={
         "TOPIC": "topic",
@@ -67,12 +60,12 @@ def list_(*, path: str | None, cluster: str | None, connection: ConnectionOption
     multiple=True,
     help="Cancel although HOLDER holds the lease. Use it only if that run is dead; repeatable.",
 )
-@path_option
-@cluster_option()
+@options.path_option
+@options.cluster_option()
 @yes_option
 @record_options
-@connection_options
-@output_option
+@options.connection_options
+@options.output_option
 def cancel(
     *,
     topics: tuple[str, ...],

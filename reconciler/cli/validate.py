@@ -11,15 +11,7 @@ from reconciler.app.options import ConnectionOptions, PastReadings, StateRequest
 from reconciler.app.reasons import InvalidManifestsError
 from reconciler.app.test import TestedAccess, run_tests
 from reconciler.app.validate import ManifestValidation, ValidatedCluster, validate
-from reconciler.cli import options
-from reconciler.cli.change_options import (
-    GUARDRAILS,
-    also_fail_on,
-    base_option,
-    check_comparable,
-    guardrails_option,
-    weakened,
-)
+from reconciler.cli import change_options, options
 from reconciler.cli.console import CommandError, Exit, out, out_json, settings, style_for
 from reconciler.cli.notes import info_note
 from reconciler.codec.kinds import PLURALS
@@ -28,16 +20,9 @@ from reconciler.model.characters import Style, counted, safe
 from reconciler.model.desired import DesiredState
 from reconciler.results import OutputKind
 from reconciler.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
+from reconciler.show import review
 from reconciler.show.claims import checks_entry, checks_lines, claims_lines, cluster_test_lines, test_document
 from reconciler.show.findings import problem_entry
-from reconciler.show.review import (
-    declared_entries,
-    declared_lines,
-    declared_topic_entries,
-    guardrail_lines,
-    no_tests_line,
-    together,
-)
 
 #: So many clusters have a line each.
 _EACH: Final = 20
@@ -49,11 +34,11 @@ _NAMED: Final = 5
 @options.path_argument
 @options.output_option
 @options.as_of_option
-@guardrails_option
-@base_option
+@change_options.guardrails_option
+@change_options.base_option
 @click.option(
     "--fail-on",
-    type=click.Choice([GUARDRAILS]),
+    type=click.Choice([change_options.GUARDRAILS]),
     help="Exit 3 if the manifests do not only tighten the guardrails of --base, or ask for more than --guardrails "
     "allow.",
 )
@@ -73,8 +58,10 @@ def command(
     With --expand, variables, roles and short forms are shown as what they stand for on each cluster.
     """
     if fail_on is not None:
-        check_comparable(base, guardrails)
-    failing = also_fail_on(() if fail_on is None else (fail_on,), (GUARDRAILS,), base, guardrails)
+        change_options.check_comparable(base, guardrails)
+    failing = change_options.also_fail_on(
+        () if fail_on is None else (fail_on,), (change_options.GUARDRAILS,), base, guardrails
+    )
     try:
         found = validate(path, as_of, guardrails=guardrails, base=base)
         if found.problems and output != "json":
@@ -90,7 +77,7 @@ def command(
         out_json(OutputKind.VALIDATE, document)
     else:
         _print(found, expand=settings.expand)
-    loosened = bool(failing) and weakened(*(one.checks for one in found.clusters))
+    loosened = bool(failing) and change_options.weakened(*(one.checks for one in found.clusters))
     return Exit.ERROR if found.problems else Exit.OK if found.valid and not loosened else Exit.FAILED_CHECK
 
 
@@ -98,11 +85,11 @@ def _print(found: ManifestValidation, *, expand: bool) -> None:
     style = style_for(sys.stdout)
     if warnings := tuple(dict.fromkeys(found.warnings)):
         out([*problems_text(warnings, heading=False, expand=expand).split("\n"), ""], whole=True)
-    out(guardrail_lines(together(one.checks.guardrails for one in found.clusters), style))
+    out(review.guardrail_lines(review.together(one.checks.guardrails for one in found.clusters), style))
     for names, lines in _cluster_lines(found.clusters, style, expand=expand):
         out([f"{_named(names)}: {lines[0]}", *lines[1:]])
     if found.clusters and not found.tests_declared:
-        out([no_tests_line(style)])
+        out([review.no_tests_line(style)])
     if not found.clusters:
         out([style("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
     if found.touched is not None and len(found.clusters) > 1:
@@ -126,7 +113,7 @@ def _cluster_lines(
         for kind, items in wanted.listed.items():
             counts[PLURALS[kind].removesuffix("s")] = sum(not item.expired for item in items.values())
         counts_words = ", ".join(counted(count, noun) for noun, count in counts.items())
-        declared = declared_lines(wanted, style) if expand else ()
+        declared = review.declared_lines(wanted, style) if expand else ()
         lines = (f"{counts_words} declared{expired}", *declared, *checks_lines(one.checks, style, expand=expand))
         if expand or len(clusters) <= _EACH:
             yield [one.name], list(lines)
@@ -160,8 +147,8 @@ def _document(
             len(one.desired.bindings),
             len(one.desired.topics),
             _expired(one.desired),
-            declared_entries(one.desired) if expand else (),
-            declared_topic_entries(one.desired) if expand else (),
+            review.declared_entries(one.desired) if expand else (),
+            review.declared_topic_entries(one.desired) if expand else (),
             checks_entry(one.checks),
         )
         for one in clusters
@@ -178,8 +165,8 @@ def _document(
 )
 @click.option("--all", "all_of_them", is_flag=True, help="Also show the tests that pass.")
 @options.connection_options
-@guardrails_option
-@base_option
+@change_options.guardrails_option
+@change_options.base_option
 @options.as_of_option
 @options.with_options(options.past_options)
 @options.output_option
@@ -222,7 +209,7 @@ def _print_tests(decided: list[TestedAccess], *, all_of_them: bool) -> None:
     style = style_for(sys.stdout)
     if not decided:
         out([style("warn", "no Cluster is declared: nothing can be tested with these manifests yet")])
-    out(guardrail_lines(together(one.guardrails for one in decided), style))
+    out(review.guardrail_lines(review.together(one.guardrails for one in decided), style))
     for view, results, _, of_cluster, unasked in decided:
         out([style("title", safe(view.words))])
         out(claims_lines(results, style, all_of_them=all_of_them))

@@ -10,14 +10,7 @@ from dataclasses import fields, replace
 from typing import Any, Final
 
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents import KINDS_BY_NAME
-from reconciler.manifest.documents.cluster import (
-    declare_emergency,
-    declare_permit,
-    declare_stated,
-    sources_of,
-    with_flavor,
-)
+from reconciler.manifest.documents import KINDS_BY_NAME, cluster
 from reconciler.manifest.manifests import FindingsByFile, Manifests
 from reconciler.manifest.models.cluster import ConnectionsDocument
 from reconciler.manifest.parts.clusters import NO_EMERGENCY, ClusterDeclaration, Limits
@@ -94,7 +87,7 @@ def _connection(document: Document, table: PatternTable) -> Connection | None:
         )
         return None
     model = document.validated(ConnectionsDocument)
-    stated = declare_stated(document, model.spec if model else None, table)
+    stated = cluster.declare_stated(document, model.spec if model else None, table)
     if model is None or stated is None:
         return None
     barrier = model.spec.barrier
@@ -105,10 +98,10 @@ def _connection(document: Document, table: PatternTable) -> Connection | None:
         FrozenMap(barrier.client) if barrier else FrozenMap(),
         replace(
             stated,
-            sources=sources_of(stated.fact_origins, FactSource.OPERATOR),
-            secret_permit=declare_permit(document.spec, model.spec.user_secrets, findings),
+            sources=cluster.sources_of(stated.fact_origins, FactSource.OPERATOR),
+            secret_permit=cluster.declare_permit(document.spec, model.spec.user_secrets, findings),
             only_scram_logins=model.spec.only_scram_logins,
-            emergency=declare_emergency(document.spec, model.spec, findings),
+            emergency=cluster.declare_emergency(document.spec, model.spec, findings),
         ),
     )
 
@@ -186,7 +179,7 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
         sources=_first_known(given.sources, own.sources),
         fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
     )
-    return with_flavor(found)
+    return cluster.with_flavor(found)
 
 
 def _values(declaration: ClusterDeclaration, holds: Iterable[str]) -> _Values:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import Kind, Loaded, Touched
+from reconciler.manifest.parts import selectors
 from reconciler.manifest.parts.clusters import (
     DEFAULT_BARRIER_TIMEOUT,
     DEFAULT_BARRIER_WAIT,
@@ -24,13 +25,6 @@ from reconciler.manifest.parts.clusters import (
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import PatternTable, principal_problem
 from reconciler.manifest.parts.rules import checked_texts
-from reconciler.manifest.parts.selectors import (
-    declare_lint_exceptions,
-    declare_scope,
-    declare_selectors,
-    is_lint_code,
-    with_origins,
-)
 from reconciler.manifest.parts.topic_settings import declare_layers, unknown_setting_advice
 from reconciler.manifest.read.findings import (
     Findings,
@@ -201,7 +195,7 @@ def declare_stated(document: Document, wants: "StatedSpec | None", table: Patter
     principal = checked_texts(spec.get("principal"), _named_principal, findings)
     super_users = checked_texts(spec.get("superUsers"), _named_principal, findings)
     inter_broker = checked_texts(spec.get("interBrokerPrincipals"), _named_principal, findings)
-    protect = declare_selectors(spec.get("protect"), table, findings)
+    protect = selectors.declare_selectors(spec.get("protect"), table, findings)
     probe = _probe(wants.barrier if wants else None, spec.get("barrier"), findings)
     report_clear_secrets(spec, findings)
     if wants is None:
@@ -313,7 +307,7 @@ def _guard_exceptions(
 
 
 def _is_of_lint(item: Node) -> bool:
-    return isinstance(item, MappingNode) and is_lint_code(item.text("check"))
+    return isinstance(item, MappingNode) and selectors.is_lint_code(item.text("check"))
 
 
 class ClusterKind(Kind["ClusterDocument"]):
@@ -328,9 +322,9 @@ class ClusterKind(Kind["ClusterDocument"]):
         findings, spec = document.findings, document.spec
         model = document.validated(self.model())
         stated = declare_stated(document, model.spec if model else None, table)
-        scope = declare_scope(spec, table, findings)
+        scope = selectors.declare_scope(spec, table, findings)
         items = model.spec.exceptions if model else None
-        exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings)
+        exceptions = selectors.declare_lint_exceptions(spec.get("exceptions"), items, table, findings)
         _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
         warn_of_references(spec, findings)
         _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
@@ -345,7 +339,7 @@ class ClusterKind(Kind["ClusterDocument"]):
             stated,
             scope=scope,
             prune=frozenset(wants.prune),
-            ignore_origins=with_origins(scope.ignore, spec.get("ignore"), findings),
+            ignore_origins=selectors.with_origins(scope.ignore, spec.get("ignore"), findings),
             ignore_configs=tuple(sorted(set(wants.ignore_configs))),
             vars=FrozenMap(wants.vars),
             var_origins=_key_origins(spec.get("vars"), findings),

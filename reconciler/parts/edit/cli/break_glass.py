@@ -15,14 +15,7 @@ from reconciler.app.planning import Planned
 from reconciler.app.reasons import FailedChecksError
 from reconciler.app.records import RecordOptions, save_plan
 from reconciler.apply.environment import LeasePatience, LeaseRequest, Result
-from reconciler.cli.change_options import (
-    Keeping,
-    audit_option,
-    audit_places,
-    edit_options,
-    guardrails_option,
-    yes_option,
-)
+from reconciler.cli import change_options
 from reconciler.cli.console import CommandError, Exit, check_terminal, error, info, info_lines, out, style_for
 from reconciler.cli.options import connection_options, gathered, output_option, path_option, project_path, with_options
 from reconciler.cli.questions import operation_argument, principal_argument, resource_argument
@@ -71,9 +64,9 @@ class AtOnce:
 
 
 _RECORDED: Final = (
-    guardrails_option,
+    change_options.guardrails_option,
     click.option("--journal", metavar="FILE", help="Journal file.  [default: none]"),
-    audit_option,
+    change_options.audit_option,
     click.option("--operator", metavar="NAME", help="Operator name in the records.  [default: USER@HOST]"),
 )
 #: Handed over as ``at_once``.
@@ -81,7 +74,7 @@ _giving_options: Final = with_options(
     gathered(
         "at_once",
         AtOnce,
-        yes_option,
+        change_options.yes_option,
         click.option(
             "--out",
             metavar="PLAN",
@@ -108,16 +101,16 @@ _giving_options: Final = with_options(
             multiple=True,
             help="Take over the lease of HOLDER. Use it only if that run is known to be dead; repeatable.",
         ),
-        spread={"audit": audit_places},
+        spread={"audit": change_options.audit_places},
     )
 )
 _ending_options: Final = with_options(
     gathered(
         "at_once",
         AtOnce,
-        yes_option,
+        change_options.yes_option,
         *_RECORDED,
-        spread={"audit": audit_places},
+        spread={"audit": change_options.audit_places},
     )
 )
 
@@ -244,7 +237,7 @@ def command() -> None:
 @ticket_option
 @path_option
 @cluster_of_edit
-@edit_options
+@change_options.edit_options
 @connection_options
 @_giving_options
 @output_option
@@ -259,7 +252,7 @@ def grant_(
     ticket: str | None,
     path: str | None,
     cluster: str | None,
-    keeping: Keeping,
+    keeping: change_options.Keeping,
     connection: ConnectionOptions,
     at_once: AtOnce,
     output: str,
@@ -294,7 +287,7 @@ def grant_(
 @click.option("--host", metavar="ADDRESS", help="End only what is for this client address.")
 @path_option
 @cluster_of_edit
-@edit_options
+@change_options.edit_options
 @connection_options
 @_ending_options
 @output_option
@@ -306,7 +299,7 @@ def revoke_(
     host: str | None,
     path: str | None,
     cluster: str | None,
-    keeping: Keeping,
+    keeping: change_options.Keeping,
     connection: ConnectionOptions,
     at_once: AtOnce,
     output: str,

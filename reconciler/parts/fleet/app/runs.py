@@ -27,17 +27,10 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.read.findings import Source
 from reconciler.model.desired import moment_text
+from reconciler.parts.fleet import proposal
 from reconciler.parts.fleet.app.plan import PlannedFleet
 from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, told_apart
-from reconciler.parts.fleet.proposal import (
-    ApplyRecord,
-    FleetPlan,
-    FleetPlanError,
-    fleet_plan_text,
-    parse_apply_records,
-    parse_fleet_plan,
-)
 from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key, loaded
@@ -194,7 +187,7 @@ def save_fleet_plan(planned: PlannedFleet, directory: Path) -> None:
         with ThreadPoolExecutor(_WRITERS) as pool:
             files = (str(directory / item.file) for item in members)
             list(pool.map(write_atomically, (planned.texts[item.cluster] for item in members), files))
-        write_atomically(fleet_plan_text(planned.plan), str(directory / FLEET_FILE))
+        write_atomically(proposal.fleet_plan_text(planned.plan), str(directory / FLEET_FILE))
     except OSError as error:
         raise WorkflowError(f"the plans cannot be saved: {error}") from error
 
@@ -203,7 +196,7 @@ def save_fleet_plan(planned: PlannedFleet, directory: Path) -> None:
 class SavedPlans:
     """A fleet's plan, the digest of its file (``file-…``), and the texts of its clusters' plans by cluster."""
 
-    plan: FleetPlan
+    plan: proposal.FleetPlan
     digest: str
     texts: dict[str, str]
 
@@ -212,8 +205,8 @@ def read_fleet_plan(directory: Path) -> SavedPlans:
     """The plans of a directory, each of a cluster byte by byte the one that the fleet's plan names."""
     try:
         own = (directory / FLEET_FILE).read_text(encoding="utf-8")
-        plan = parse_fleet_plan(own)
-    except FleetPlanError as error:
+        plan = proposal.parse_fleet_plan(own)
+    except proposal.FleetPlanError as error:
         raise StaleError(f"{directory / FLEET_FILE}: {error}", "plan again") from error
     except (OSError, UnicodeDecodeError) as error:
         raise WorkflowError(f"{directory / FLEET_FILE} cannot be read: {error}") from error
@@ -280,14 +273,14 @@ def add_to_record(directory: Path, lines: Iterable[str]) -> None:
         ) from error
 
 
-def read_record(directory: Path, plan: FleetPlan) -> list[ApplyRecord]:
+def read_record(directory: Path, plan: proposal.FleetPlan) -> list[proposal.ApplyRecord]:
     """What earlier runs noted of this plan; a line that a crash has cut off counts for nothing, even if it reads well.
 
     The next record takes the place of such a line (:func:`add_to_record`), so nothing may rest on it.
     """
     try:
         content = (directory / RECORD_FILE).read_bytes()
-        return parse_apply_records(content[: content.rfind(b"\n") + 1].decode(), plan)
+        return proposal.parse_apply_records(content[: content.rfind(b"\n") + 1].decode(), plan)
     except FileNotFoundError:
         return []
     except (OSError, ValueError) as error:

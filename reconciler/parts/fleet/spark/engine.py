@@ -29,17 +29,10 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.frozen import collect_rarely
 from reconciler.model.topic import TOPIC_ATTRIBUTES
+from reconciler.parts.fleet import tables
 from reconciler.parts.fleet.differences import RESULT_SCHEMA
 from reconciler.parts.fleet.engine import Engine, Grouping, Groups, Judge, Tally, TaskFailedError, Watch, Work, tallied
 from reconciler.parts.fleet.store import FleetStore
-from reconciler.parts.fleet.tables import (
-    COLUMNS,
-    CONFIG_SCHEMA,
-    LIVE_SCHEMA,
-    TOPIC_COLUMNS,
-    TOPIC_SCHEMA,
-    ScopeMembership,
-)
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, Reading
 
 if TYPE_CHECKING:
@@ -378,10 +371,10 @@ _NAMED: Final = {
     "pattern_type": PatternType,
     "operation": AclOperation,
     "permission_type": AclPermissionType,
-    "whose": ScopeMembership,
+    "whose": tables.ScopeMembership,
 }
 #: What of a topic may move; a new id is a topic that was made again.
-_OF_A_TOPIC: Final = (*(TOPIC_COLUMNS[name] for name in TOPIC_ATTRIBUTES.values()), "topic_id")
+_OF_A_TOPIC: Final = (*(tables.TOPIC_COLUMNS[name] for name in TOPIC_ATTRIBUTES.values()), "topic_id")
 _TYPES: Final = {"int8": "tinyint", "int32": "int", "bool": "boolean"}
 _CLUSTERS: Final = {
     **dict.fromkeys(("cluster", "cluster_id", "taken"), "string"),
@@ -398,7 +391,7 @@ def register(session: SparkSession, store: FleetStore, run: FleetRun, labels: Ma
         "topics": [reading.topics for reading in run.readings if reading.topics],
         "configs": [reading.configs for reading in run.readings if reading.configs],
     }
-    schemas = {"bindings": LIVE_SCHEMA, "topics": TOPIC_SCHEMA, "configs": CONFIG_SCHEMA}
+    schemas = {"bindings": tables.LIVE_SCHEMA, "topics": tables.TOPIC_SCHEMA, "configs": tables.CONFIG_SCHEMA}
     for name, schema in schemas.items():
         by_name(_frame(session, store, name, files[name], schema)).createOrReplaceTempView(name)
     columns = ", ".join(f"{name} {kind}" for name, kind in _CLUSTERS.items())
@@ -429,16 +422,22 @@ def moved(session: SparkSession, store: FleetStore, before: FleetRun, after: Fle
 def _moved_bindings(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
     old, new = _digests(before), _digests(after)
     sides = [
-        _frame(session, store, "bindings", [file for file, digest in item.items() if digest not in seen], LIVE_SCHEMA)
+        _frame(
+            session,
+            store,
+            "bindings",
+            [file for file, digest in item.items() if digest not in seen],
+            tables.LIVE_SCHEMA,
+        )
         for item, seen in ((old, set(new.values())), (new, set(old.values())))
     ]
-    was, now = (side.select("cluster", *COLUMNS) for side in sides)
+    was, now = (side.select("cluster", *tables.COLUMNS) for side in sides)
     appeared = now.exceptAll(was).withColumns({"detail": f.lit(""), "what": f.lit("appeared")})
     return appeared.unionAll(was.exceptAll(now).withColumns({"detail": f.lit(""), "what": f.lit("went")}))
 
 
 def _moved_topics(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
-    was, now = _both_sides(session, store, "topics", [run.readings for run in (before, after)], TOPIC_SCHEMA)
+    was, now = _both_sides(session, store, "topics", [run.readings for run in (before, after)], tables.TOPIC_SCHEMA)
     same = [f.col(f"was.{name}").eqNullSafe(f.col(f"now.{name}")) for name in _OF_A_TOPIC]
     # Only where it is on both sides: of a topic that went, all would be said to have changed.
     texts = [
@@ -452,7 +451,7 @@ def _moved_topics(session: SparkSession, store: FleetStore, before: FleetRun, af
 
 
 def _moved_configs(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
-    was, now = _both_sides(session, store, "configs", [run.readings for run in (before, after)], CONFIG_SCHEMA)
+    was, now = _both_sides(session, store, "configs", [run.readings for run in (before, after)], tables.CONFIG_SCHEMA)
     was, now = (side.withColumnRenamed("topic", "name") for side in (was, now))
     detail = f.concat(f.col("key"), f.lit(" "), f.concat_ws(" → ", "was.value", "now.value"))
     same = f.col("was.value").eqNullSafe(f.col("now.value"))
