@@ -137,19 +137,26 @@ def _everybody(count: int) -> Iterator[Rule]:
         yield Rule("User:*", f"t{n}")
 
 
-def _ends(count: int) -> Iterator[Rule]:
+def _day(number: int) -> str:
+    day = number % 3_000
+    return f"{2027 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}"
+
+
+def _ends(count: int, one: bool = False) -> Iterator[Rule]:
     for n in range(count):
-        day = n % 1_500
-        yield Rule(f"User:s{n}", f"t{n}", end=f"{2027 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}")
+        yield Rule("User:s" if one else f"User:s{n}", f"t{n}", end=_day(n))
 
 
-def _denied_until(count: int) -> Iterator[Rule]:
+def _denied_until(count: int, one: bool = False) -> Iterator[Rule]:
     for n in range(count // 2):
-        day = n % 1_500
-        yield Rule(f"User:s{n}", f"t{n}*")
-        yield Rule(
-            f"User:s{n}", f"t{n}", allow=False, end=f"{2027 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}"
-        )
+        who = "User:s" if one else f"User:s{n}"
+        yield Rule(who, f"t{n}*")
+        yield Rule(who, f"t{n}", allow=False, end=_day(n))
+
+
+def _all_denied_until(count: int) -> Iterator[Rule]:
+    for n, rule in enumerate(_all_denied(count)):
+        yield rule if rule.allow else rule._replace(end=_day(n // 2))
 
 
 #: ACLs of a size, by shape.
@@ -170,6 +177,10 @@ ACLS: Final[dict[str, Callable[[int], Iterator[Rule]]]] = {
     "a DENY of each principal that ends": _denied_until,
     "a DENY of each that ends, names protected": _denied_until,
     "an end to each, default not stated": _ends,
+    "an end to each of one principal, default not stated": lambda count: _ends(count, one=True),
+    "DENYs of one principal that end": lambda count: _denied_until(count, one=True),
+    "DENYs of User:* that end": _all_denied_until,
+    "DENYs of User:* that end, default not stated": _all_denied_until,
 }
 
 

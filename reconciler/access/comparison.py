@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import may_on_some_resource
+from reconciler.access.group import BindingGroup
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
-from reconciler.access.index import BindingGroup
 from reconciler.access.interpretation import ROW, Interpretation, Work
 from reconciler.access.names import (
     ALL_NAMES,

@@ -11,8 +11,8 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import PROBE, Authorizer, may_on_some_resource
 from reconciler.access.comparison import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOPIC, AccessComparison, permitted_by_api
+from reconciler.access.group import BindingGroup, changed_keys
 from reconciler.access.hosts import Hosts
-from reconciler.access.index import BindingGroup, changed_keys
 from reconciler.access.interpretation import ROW, Interpretation, Interpretations, Work, unnamed_principal
 from reconciler.access.names import (
     ALL_NAMES,
@@ -39,6 +39,8 @@ from reconciler.model.says import Says
 _WRITE_BIT: Final = 1 << AclOperation.WRITE | 1 << AclOperation.WRITE + DENIED
 #: Where the APIs accept a right on another type instead.
 _OTHER_TYPE: Final = {ResourceType.CLUSTER: ResourceType.TOPIC, ResourceType.TOPIC: ResourceType.CLUSTER}
+#: Principals with more on one resource type are compared one by one.
+_MANY_ENTRIES: Final = 64
 #: What is unknown is the same in both.
 InterpretationPair: TypeAlias = tuple[Interpretation, Interpretation]
 _TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
@@ -136,7 +138,8 @@ class InterpretationDifference:
         found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
         # Where everybody else's access changes, a principal with bindings on those names may keep its own.
         if everyone:
-            found.update(meets(self._own_keys(kind, principal), everyone))
+            for keys in self._own_keys(kind, principal):
+                found.update(meets(keys, everyone))
         if kind is ResourceType.TOPIC and on_cluster:
             found.update(everyone)
             if self._cluster_changes(principal):
@@ -146,10 +149,9 @@ class InterpretationDifference:
             found.add(CLUSTER_NAMES)
         return outermost(found)
 
-    def _own_keys(self, kind: ResourceType, principal: str) -> list[NameSet]:
+    def _own_keys(self, kind: ResourceType, principal: str) -> list[list[NameSet]]:
         groups = (interpretation.index.group(kind, principal) for interpretation in self.comparison.interpretations)
-        ordered = [group.ordered for group in dict.fromkeys(groups) if group is not None]
-        return ordered[0] if len(ordered) == 1 else sorted({key for keys in ordered for key in keys})
+        return [group.ordered for group in dict.fromkeys(groups) if group is not None]
 
     def _has_own(self, kind: ResourceType, principal: str) -> bool:
         return any(interpretation.index.bindings(kind, principal) for interpretation in self.comparison.interpretations)
@@ -162,8 +164,9 @@ class InterpretationDifference:
 
     def own_pieces(self, principal: str) -> Iterator[RegionEffect]:
         """What changes for one principal, and where nothing changes although it does for everybody else."""
-        # Principals with the same entries share an answer: hundreds of them may meet hundreds of changed names.
-        if not any(self._everyone.values()):
+        # Principals with the same entries share an answer: hundreds of them may meet hundreds of changed names. To find
+        # out whether many entries are the same takes longer than to look at the few that meet such names.
+        if not any(self._everyone.values()) or self._has_many(principal):
             yield from self._own_pieces(principal)
             return
         entries = self._entries(principal)
@@ -173,11 +176,15 @@ class InterpretationDifference:
         self.comparison.work.spend(ROW * len(answer))
         yield from answer
 
+    def _has_many(self, principal: str) -> bool:
+        index = self.comparison.after.index
+        return any(len(index.bindings(kind, principal)) > _MANY_ENTRIES for kind in self._kinds(principal))
+
     def _entries(self, principal: str) -> tuple[frozenset[object] | None, ...]:
         """What a principal's own bindings say, without its name, on the types that count."""
         found: list[frozenset[object] | None] = []
         for kind in self._kinds(principal):
-            last: Sequence[AclBinding] | None = None
+            last: Collection[AclBinding] | None = None
             for interpretation in self.comparison.interpretations:
                 bindings = interpretation.index.bindings(kind, principal)
                 # As in the interpretation before: the same list, as a rule.
@@ -205,13 +212,24 @@ class InterpretationDifference:
         indexes = {interpretation.index for interpretation in self.comparison.interpretations}
         found: set[str] = set()
         for kind, zones in self._everyone.items():
-            if zones:
-                other = _OTHER_TYPE.get(kind)
-                for index in indexes:
-                    found |= index.principals(kind, zones)
-                    if other is not None:
-                        found |= index.principals(other, [ALL_NAMES])
+            for index in indexes if zones else ():
+                found |= index.principals(kind, zones)
+                if kind in _OTHER_TYPE:
+                    found |= index.principals(_OTHER_TYPE[kind], self._decisive(kind))
         return sorted(found - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})
+
+    def _decisive(self, kind: ResourceType) -> list[NameSet]:
+        """The names of the other type on which a principal's own bindings may decide about a change on ``kind``."""
+        worlds = self.comparison.interpretations
+        alike = len(worlds) <= 2 and len({world.default_allow for world in worlds}) == 1
+        probed = any(zone.matches(PROBE) for zone in self._everyone[ResourceType.TOPIC])
+        if kind is ResourceType.CLUSTER and alike and not probed and not any(of is kind for of, _ in self._changed):
+            groups = [world.index.group(ResourceType.TOPIC, WILDCARD_PRINCIPAL) for world in worlds]
+            tables = (rules for group in groups if group is not None for rules in group.rules.values())
+            # Where User:* is allowed no WRITE, an own ALLOW decides, and what changes on its names.
+            if not any(mask >> AclOperation.WRITE & 1 for rules in tables for mask in rules.values()):
+                return outermost(self._changed_keys(ResourceType.TOPIC, WILDCARD_PRINCIPAL, _WRITE_BIT))
+        return [ALL_NAMES]
 
 
 def _moved_names(kind: ResourceType, before: Interpretation, after: Interpretation) -> set[NameSet]:

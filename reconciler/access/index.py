@@ -6,12 +6,12 @@
 from array import array
 from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Set
 from itertools import accumulate, chain
 from operator import itemgetter
-from typing import Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from reconciler.access.hosts import RangeIndex
+from reconciler.access.group import BindingGroup
 from reconciler.access.names import (
     ALL_NAMES,
     NameCoverage,
@@ -19,62 +19,21 @@ from reconciler.access.names import (
     NameSet,
     inside,
     literal,
+    meets,
     meets_any,
     names_of,
     outermost,
 )
-from reconciler.access.operations import DENIED, ENTRY_MASKS
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
-    AclOperation,
     PatternType,
     ResourcePattern,
     ResourceType,
 )
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.frozen import without_collector
-
-# Host texts by name sets: which hosts have entries that match a name.
-
-
-class HostIndex:
-    """The host texts, except ``*``, of a group's rules, by name: one look-up instead of one for each host."""
-
-    __slots__ = ("_bits", "_index", "_texts")
-
-    def __init__(self, rules: Mapping[str, Mapping[NameSet, int]]) -> None:
-        """Number the hosts, and give each name set a mask with one bit for each host that has a rule on it."""
-        self._texts = [host for host in rules if host != WILDCARD]
-        self._bits: dict[NameSet, int] = {}
-        for number, host in enumerate(self._texts):
-            for key in rules[host]:
-                self._bits[key] = self._bits.get(key, 0) | 1 << number
-        self._index = NameIndex(self._bits)
-
-    def at(self, key: NameSet) -> list[str]:
-        """The hosts with rules on the names of ``key`` that are in no narrower set."""
-        return self._named(self._index.at_names(key))
-
-    def on(self, zone: NameSet, inner: Iterable[NameSet]) -> list[str]:
-        """The hosts whose rules may share a name with ``zone``; ``inner`` are the group's name sets inside it."""
-        found = self._index.at_names(zone)
-        # LITERAL * and PREFIXED * share one name, which is * itself.
-        if zone.text == WILDCARD:
-            found |= self._index.at(WILDCARD)
-        for key in inner:
-            found |= self._bits.get(key, 0)
-        return self._named(found)
-
-    def _named(self, bits: int) -> list[str]:
-        found = []
-        while bits:
-            lowest = bits & -bits
-            found.append(self._texts[lowest.bit_length() - 1])
-            bits ^= lowest
-        return found
-
 
 # Principals by the names that they have bindings on.
 
@@ -173,113 +132,10 @@ GroupKey: TypeAlias = tuple[ResourceType, str]
 _Groups: TypeAlias = dict[ResourceType, dict[str, tuple[AclBinding, ...]]]
 _NOBODYS: Final[Mapping[str, tuple[AclBinding, ...]]] = {}
 _VIEWS = 65_536
+#: Groups from so many bindings on are copied, and not compiled anew, where one in so many of them changes at most.
+_LARGE: Final = 64
+_ONE_IN: Final = 8
 _PATTERN: Final = itemgetter(0)
-_Item = TypeVar("_Item")
-#: Groups with fewer names are looked through again; of others the answers of that many questions are kept.
-_MANY_NAMES: Final = 64
-_MOST_REMEMBERED: Final = 16
-
-
-class _Remembered(Generic[_Item]):
-    """The items of an iterator, each drawn at its first use."""
-
-    __slots__ = ("_drawn", "_rest")
-
-    def __init__(self, rest: Iterator[_Item]) -> None:
-        self._drawn: list[_Item] = []
-        self._rest = rest
-
-    def __iter__(self) -> Iterator[_Item]:
-        yield from self._drawn
-        for item in self._rest:
-            self._drawn.append(item)
-            yield item
-
-
-class BindingGroup:
-    """One principal's bindings on one resource type: a name index for each host text."""
-
-    __slots__ = ("_allowed", "_host_index", "bindings", "ordered", "ranges", "rules", "tables")
-
-    def __init__(self, bindings: Collection[AclBinding], version: KafkaVersion) -> None:
-        """Compile the tables."""
-        self.bindings = bindings
-        # Host first: a request has one, so the tables of others are never read. A set of operations is one int.
-        by_host: dict[str, dict[NameSet, int]] = {}
-        for pattern, (_, host, operation, permission_type) in bindings:
-            rules = by_host.get(host)
-            if rules is None:
-                rules = by_host[host] = {}
-            key = names_of(pattern)
-            rules[key] = rules.get(key, 0) | ENTRY_MASKS[permission_type][operation]
-        self.rules = by_host
-        self.tables = {host: NameIndex(rules) for host, rules in by_host.items()}
-        self._host_index: HostIndex | None = None
-        self.ordered = sorted({key for rules in by_host.values() for key in rules})
-        self.ranges = RangeIndex(self.tables, version) if any("/" in host for host in self.tables) else None
-        self._allowed: dict[tuple[tuple[str, ...], AclOperation], _Remembered[NameSet]] | None = None
-
-    def hosts(self) -> HostIndex | None:
-        """Which hosts have rules on which names; ``None`` if all rules are for any host."""
-        if self._host_index is None and not self.rules.keys() <= {WILDCARD}:
-            self._host_index = HostIndex(self.rules)
-        return self._host_index
-
-    def hosts_on(self, zone: NameSet) -> Collection[str]:
-        """The host texts, except ``*``, whose rules may share a name with ``zone``."""
-        found = self.hosts()
-        # The look-up of one name finds its own rules, too.
-        return () if found is None else found.on(zone, () if zone.literal else inside(self.ordered, zone))
-
-    def labels(self, host: str) -> Iterator[str]:
-        """The host texts, except ``*``, that match a connection from ``host``."""
-        if host != WILDCARD and host in self.tables:
-            yield host
-        if self.ranges is not None and "/" not in host:
-            yield from self.ranges.around(host)
-
-    def texts(self, host: str) -> Iterator[str]:
-        """The host texts that match a connection from ``host``."""
-        if WILDCARD in self.tables:
-            yield WILDCARD
-        yield from self.labels(host)
-
-    def of_host(self, host: str) -> Iterator[NameIndex]:
-        """The tables that apply to a connection from ``host``."""
-        return (self.tables[text] for text in self.texts(host))
-
-    def allowed(self, host: str, operation: AclOperation) -> Iterable[NameSet]:
-        """The names on which rules for a connection from ``host`` allow an operation, and none of this group denies it.
-
-        Names are found as they are asked for, and once: those of ``User:*`` are asked for with each principal.
-        """
-        texts = tuple(self.texts(host))
-        if len(self.ordered) < _MANY_NAMES:
-            return self._undenied(texts, operation)
-        if self._allowed is None or len(self._allowed) >= _MOST_REMEMBERED:
-            self._allowed = {}
-        found = self._allowed.get((texts, operation))
-        if found is None:
-            found = self._allowed[texts, operation] = _Remembered(self._undenied(texts, operation))
-        return found
-
-    def _undenied(self, texts: Iterable[str], operation: AclOperation) -> Iterator[NameSet]:
-        tables, deny = [self.tables[text] for text in texts], 1 << operation + DENIED
-        for text in texts:
-            for key, mask in self.rules[text].items():
-                if mask >> operation & 1 and not any(table.at_names(key) & deny for table in tables):
-                    yield key
-
-
-def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: int = -1) -> set[NameSet]:
-    """The name sets on which two groups of one principal differ in some of ``bits``."""
-    old, new = ({} if group is None else group.rules for group in (before, after))
-    found: set[NameSet] = set()
-    for host in old.keys() | new.keys():
-        here, there = old.get(host, {}), new.get(host, {})
-        if here != there:
-            found.update(key for key in here.keys() | there.keys() if (here.get(key, 0) ^ there.get(key, 0)) & bits)
-    return found
 
 
 def _grouped(bindings: Collection[AclBinding]) -> _Groups:
@@ -405,13 +261,12 @@ def _holders(groups: Iterable[tuple[str, Iterable[AclBinding]]]) -> Holders:
 
 
 class _Step(NamedTuple):
-    """How an index comes from another one: the groups that it changed, and the bindings that went and came.
+    """How an index comes from another one: the bindings that went, and then those that came.
 
     ``origin`` stands for the other one, and does not keep it; nor does ``covered``, which it fills.
     """
 
     origin: object
-    groups: Collection[GroupKey]
     removed: list[AclBinding]
     added: list[AclBinding]
     covered: Mapping[ResourceType, _Covered]
@@ -420,6 +275,15 @@ class _Step(NamedTuple):
         """The patterns of one resource type whose bindings go, then of those that come."""
         for bindings in (self.removed, self.added):
             yield [pattern for pattern, _ in bindings if pattern.resource_type is kind]
+
+    def moved(self) -> dict[GroupKey, list[AclBinding]]:
+        """By group, the bindings that are in one of the two indexes alone."""
+        found: dict[GroupKey, list[AclBinding]] = {}
+        back = set(self.removed).intersection(self.added)
+        for binding in (*self.removed, *self.added):
+            if binding not in back:
+                found.setdefault((binding.pattern.resource_type, binding.entry.principal), []).append(binding)
+        return found
 
 
 class Index:
@@ -437,7 +301,7 @@ class Index:
     def _setup(
         self,
         family: _Family,
-        changed: dict[GroupKey, tuple[AclBinding, ...]],
+        changed: dict[GroupKey, Collection[AclBinding]],
         compiled: dict[GroupKey, BindingGroup],
         step: _Step | None,
         version: KafkaVersion,
@@ -472,16 +336,25 @@ class Index:
         for pattern, entry in new:
             if ":" in entry.principal:
                 self._family.principals_of(pattern.resource_type).add(entry.principal, pattern)
-        compiled = dict(self._compiled)
-        # The compiled tables of changed groups are stale; all others are shared with the old index.
-        for group_key in changed:
-            compiled.pop(group_key, None)
         self._family.touched.update(changed)
         copy = Index.__new__(Index)
-        groups = {**self._changed, **{group_key: tuple(group) for group_key, group in changed.items()}}
-        step = _Step(self._mark, changed.keys(), gone, new, self._covered)
-        copy._setup(self._family, groups, compiled, step, self.version)
+        step = _Step(self._mark, gone, new, self._covered)
+        held = {key: group if len(group) >= _LARGE else tuple(group) for key, group in changed.items()}
+        copy._setup(self._family, {**self._changed, **held}, self._compiled_with(held, step), step, self.version)
         return copy
+
+    def _compiled_with(
+        self, changed: Mapping[GroupKey, Collection[AclBinding]], step: _Step
+    ) -> dict[GroupKey, BindingGroup]:
+        """The compiled groups that the step leaves as they are, and large ones of which it changes little."""
+        compiled = dict(self._compiled)
+        moved = step.moved()
+        for key, group in changed.items():
+            old = compiled.pop(key, None)
+            few = moved.get(key, ())
+            if old is not None and len(group) >= max(_LARGE, _ONE_IN * len(few)):
+                compiled[key] = old.with_changes(group, few, self.version)
+        return compiled
 
     def __iter__(self) -> Iterator[AclBinding]:
         """Every binding, grouped."""
@@ -490,7 +363,7 @@ class Index:
     def _kinds(self) -> Collection[ResourceType]:
         return dict.fromkeys((*self._family.groups, *(kind for kind, _ in self._changed)))
 
-    def _of_kind(self, kind: ResourceType) -> Iterator[tuple[str, tuple[AclBinding, ...]]]:
+    def _of_kind(self, kind: ResourceType) -> Iterator[tuple[str, Collection[AclBinding]]]:
         """Who has bindings on one resource type, and those."""
         groups, changed = self._family.groups.get(kind, _NOBODYS), self._changed
         if not changed:
@@ -503,7 +376,7 @@ class Index:
         """Who has bindings on which resource type."""
         return ((kind, principal) for kind in self._kinds() for principal, _ in self._of_kind(kind))
 
-    def bindings(self, resource_type: ResourceType, principal: str) -> Sequence[AclBinding]:
+    def bindings(self, resource_type: ResourceType, principal: str) -> Collection[AclBinding]:
         """One principal's own bindings on one type."""
         if self._changed and (found := self._changed.get((resource_type, principal))) is not None:
             return found
@@ -539,12 +412,10 @@ class Index:
 
     def changed_groups(self, other: "Index") -> list[GroupKey]:
         """The groups that differ between two indexes, sorted."""
-        keys: Iterable[GroupKey]
-        if other._step is not None and other._step.origin is self._mark:
-            keys = other._step.groups
-        elif self._step is not None and self._step.origin is other._mark:
-            keys = self._step.groups
-        elif self._family is other._family:
+        for one, base in ((other, self), (self, other)):
+            if one._step is not None and one._step.origin is base._mark:
+                return sorted(one._step.moved())
+        if self._family is other._family:
             keys = self._changed.keys() | other._changed.keys()
         else:
             keys = {*self.group_keys(), *other.group_keys()}
@@ -559,8 +430,16 @@ class Index:
         unsure = {who for who in people if (resource_type, who) in family.touched} if family.touched else ()
         if not unsure:
             return people
-        own = ((who, self.bindings(resource_type, who)) for who in unsure)
-        return people.difference(unsure) | _meeting(_holders(item for item in own if item[1]), zones)
+        few: list[tuple[str, Collection[AclBinding]]] = []
+        found = people.difference(unsure)
+        for who in unsure:
+            own = self.bindings(resource_type, who)
+            group = self.group(resource_type, who) if len(own) >= _LARGE else None
+            if group is None:
+                few.append((who, own))
+            elif meets(group.ordered, outermost(zones)):
+                found.add(who)
+        return found | _meeting(_holders(item for item in few if item[1]), zones)
 
     def knows(self, principal: str) -> bool:
         """Whether a binding names this principal."""

@@ -12,7 +12,7 @@ after. For one request, one operation and one of the two rights that some APIs a
 one of the readings, or the guess denies before and after and nothing changes (``reconciler.access.difference``).
 """
 
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator
 from dataclasses import replace
 from itertools import product
 from typing import Final, NamedTuple
@@ -193,7 +193,7 @@ class Interpretations(NamedTuple):
             *((item.pattern.resource_type, item.entry.principal) for item in self.doubtful),
         }
 
-    def bindings_of(self, kind: ResourceType, principal: str) -> Sequence[AclBinding]:
+    def bindings_of(self, kind: ResourceType, principal: str) -> Collection[AclBinding]:
         """One principal's on one resource type."""
         found = self.certain.bindings(kind, principal)
         if not self.doubtful:

@@ -335,6 +335,8 @@ class RegionEffect(NamedTuple):
 # Sorted name sets: a set sorts before its subsets, so what is inside one follows it without a gap.
 
 _EVERY_NAME: Final = [ALL_NAMES]
+#: Of lists of which one is so much shorter, the longer one is not walked.
+_FEWER: Final = 16
 
 
 def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
@@ -351,9 +353,11 @@ def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
 
 
 def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
-    """What each set of the first list shares with each of the second, which are ``outermost`` ones."""
+    """What the sets of the first list share with those of the second, which are ``outermost`` ones; some twice."""
     if disjoint == _EVERY_NAME:
         return ordered
+    if len(disjoint) * _FEWER < len(ordered):
+        return [both for zone in disjoint for both in _shared_with(ordered, zone)]
     found = []
     for key in ordered:
         at = bisect_right(disjoint, key)
@@ -364,15 +368,24 @@ def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
     return found
 
 
+def _shared_with(ordered: list[NameSet], zone: NameSet) -> list[NameSet]:
+    """What ``zone`` shares with each set: those inside it, and itself if one is around it."""
+    within = inside(ordered, zone)
+    return [zone, *within] if zone not in within[:1] and any(_holds(ordered, key) for key in around(zone)) else within
+
+
+def _holds(ordered: list[NameSet], key: NameSet) -> bool:
+    at = bisect_left(ordered, key)
+    return ordered[at : at + 1] == [key]
+
+
 def around(key: NameSet) -> Iterator[NameSet]:
     """The sets that contain ``key``, wider ones first, itself included."""
     yield from (NameSet(key.text[:length]) for length in range(len(key.text) + (key.kind != LITERAL)))
     if key.kind == LITERAL:
         yield from (NameSet(key.text), key)
-        if ASTERISK_NAMES.matches(key.text):
-            yield ASTERISK_NAMES
-    elif key == ASTERISK_NAMES:
-        yield key
+    if ASTERISK_NAMES.contains(key):
+        yield ASTERISK_NAMES
 
 
 def inside(ordered: list[NameSet], key: NameSet) -> list[NameSet]:
@@ -428,6 +441,40 @@ class NameIndex:
         # The name * itself is the one such name that LITERAL * does match.
         if self.base:
             self.literals[WILDCARD] = self.literals.get(WILDCARD, 0) | self.under(WILDCARD) | self.base
+
+    def with_changes(self, rules: Mapping[NameSet, int], keys: Iterable[NameSet]) -> "NameIndex":
+        """The index of ``rules``, which differ from those of this one on ``keys`` alone; what stays is copied."""
+        keys = sorted(keys)
+        # New prefixes move all others to another place. What every name inherits is worth no exception.
+        if any(key.text[:1] in ("", WILDCARD) or not (key.literal or self._has_prefix(key.text)) for key in keys):
+            return NameIndex(rules)
+        copy = NameIndex.__new__(NameIndex)
+        copy.base, copy.prefixes, copy.parents = self.base, self.prefixes, self.parents
+        copy.masks, copy.literals = self.masks.copy(), self.literals.copy()
+        for key in keys:
+            texts = [key.text]
+            if not key.literal:
+                copy._inherit(key.text, rules)
+                texts = [text for text in copy.literals if text.startswith(key.text)]
+            for text in texts:
+                mask = rules.get(literal(text))
+                if mask is None:
+                    copy.literals.pop(text, None)
+                else:
+                    copy.literals[text] = mask | copy.under(text)
+        return copy
+
+    def _has_prefix(self, text: str) -> bool:
+        at = bisect_left(self.prefixes, text)
+        return self.prefixes[at : at + 1] == [text]
+
+    def _inherit(self, prefix: str, rules: Mapping[NameSet, int]) -> None:
+        """Compile the masks from a prefix on inwards; one without a rule any more has that of those around it."""
+        for index in range(bisect_left(self.prefixes, prefix), len(self.prefixes)):
+            text, parent = self.prefixes[index], self.parents[index]
+            if not text.startswith(prefix):
+                return
+            self.masks[index] = rules.get(NameSet(text), 0) | (self.masks[parent] if parent >= 0 else self.base)
 
     def at(self, name: str) -> int:
         """The mask of one name."""

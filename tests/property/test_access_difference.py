@@ -1,9 +1,12 @@
 """access(before) + difference = access(after), at every point of a small universe; and every witness is real."""
 
+from unittest.mock import patch
+
 from hypothesis import Phase, given, settings
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
+from reconciler.access.difference import AccessDifference, DifferenceRow, InterpretationDifference, compare_access
+from reconciler.access.names import ALL_NAMES
 from reconciler.model.acl import AclOperation, ResourceType
 from tests.property.access_naive import Cluster, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, changes
@@ -49,6 +52,18 @@ def test_the_difference_is_right_at_every_point(change: tuple[Cluster, Cluster])
             for kind, name in POINTS:
                 old, new = (reach(side, principal, host, kind, name) for side in change)
                 assert told(difference, rows, principal, host, kind, name) == (new - old, old - new)
+
+
+@quick
+@given(changes())
+def test_whom_a_change_reaches_is_all_who_gain_or_lose(change: tuple[Cluster, Cluster]) -> None:
+    """Nobody is left out whose own bindings are about other names than those that change."""
+    before, after = map(authorizer_of, change)
+    found = compare_access(before, after)
+    with patch.object(InterpretationDifference, "_decisive", return_value=[ALL_NAMES]):
+        everybody = compare_access(before, after)
+        rows = everybody.reached()
+    assert (found.rows, found.reached()) == (everybody.rows, rows)
 
 
 @quick

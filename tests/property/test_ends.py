@@ -1,7 +1,7 @@
 """What ends later: every gain on any later day is told in the plan; the judge looks at each day and request."""
 
 import datetime
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from random import Random
 from typing import Any, Final
@@ -10,7 +10,10 @@ from unittest.mock import patch
 import pytest
 
 from reconciler.access import difference as comparing
+from reconciler.access import index as indexes
+from reconciler.access import names
 from reconciler.access.authorizer import Authorizer
+from reconciler.access.group import BindingGroup
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.index import Index
 from reconciler.access.names import NameSet
@@ -221,11 +224,20 @@ def test_who_is_still_denied_when_others_gain_is_named_on_its_own_day() -> None:
     assert gained == [(None, DAYS[1]), ("User:a", DAYS[3])]
 
 
+@pytest.mark.parametrize("large", [False, True])
 @pytest.mark.parametrize("default_allow", [None, True])
 def test_what_ends_gives_is_what_indexes_made_anew_say(
-    monkeypatch: pytest.MonkeyPatch, *, default_allow: bool | None
+    monkeypatch: pytest.MonkeyPatch, *, default_allow: bool | None, large: bool
 ) -> None:
-    """An index that comes from another one by a change answers as one that is made of the same bindings."""
+    """An index that comes from another one by a change answers as one that is made of the same bindings.
+
+    Large groups are copied where little of them changes, and small ones compiled: both ways are asked of small ones.
+    """
+    if large:
+        monkeypatch.setattr(indexes, "_LARGE", 0)
+        monkeypatch.setattr(indexes, "_ONE_IN", 0)
+        monkeypatch.setattr(names, "_FEWER", 0)
+        monkeypatch.setattr(comparing, "_MANY_ENTRIES", 0)
 
     def made_anew(index: Index, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> Index:
         return Index((set(index) - set(removed)) | set(added), index.version)
@@ -243,6 +255,8 @@ def test_what_ends_gives_is_what_indexes_made_anew_say(
         plan = propose(desired, live, terms, request)
         with monkeypatch.context() as patched:
             patched.setattr(Index, "with_changes", made_anew)
+            patched.setattr(names, "_FEWER", 1_000)
+            patched.setattr(comparing, "_MANY_ENTRIES", 1_000)
             assert propose(desired, live, terms, request).access == plan.access
         later += any(row.since for row in plan.access.access_changes)
     assert later > 10
@@ -328,3 +342,38 @@ def test_each_end_is_judged_by_the_names_that_it_is_about() -> None:
         assert len({row.since for row in plan.access.access_changes}) == size
         counts.append(counted.call_count)
     assert counts[1] <= 4 * counts[0]
+
+
+def _one_principal(size: int) -> list[AclBinding]:
+    texts = (f"TOPIC:P:t{n}. User:s@* ALLOW READ\nTOPIC:L:t{n}.x User:s@* DENY READ" for n in range(size))
+    return bindings(*"\n".join(texts).split("\n"))
+
+
+def _everybody(size: int) -> list[AclBinding]:
+    texts = (f"TOPIC:L:t{n} User:s{n}@* ALLOW WRITE\nTOPIC:L:t{n} User:*@* DENY WRITE" for n in range(size))
+    return bindings(*"\n".join(texts).split("\n"))
+
+
+@pytest.mark.parametrize("default_allow", [None, False])
+@pytest.mark.parametrize("held", [_one_principal, _everybody])
+def test_ends_on_many_days_compile_no_group_again_and_ask_nobody_twice(
+    held: Callable[[int], list[AclBinding]], *, default_allow: bool | None
+) -> None:
+    counts = []
+    for size in (80, 320):
+        declared = {}
+        for n, one in enumerate(held(size)):
+            denied = one.entry.permission_type is AclPermissionType.DENY
+            end = Expiry(TODAY + datetime.timedelta(days=n + 1)) if denied else None
+            declared[one] = Declaration(ORIGIN, expires=end)
+        live, terms = ClusterState("c", frozenset(declared)), Terms("c", default_allow=default_allow)
+        with (
+            patch.object(BindingGroup, "__init__", autospec=True, side_effect=BindingGroup.__init__) as compiled,
+            patch.object(comparing, "_own_rows", side_effect=comparing._own_rows) as asked,
+        ):
+            plan = propose(DesiredState(declared), live, terms, Request(TODAY))
+        assert len({row.since for row in plan.access.access_changes if row.since}) == size
+        bindings_compiled = sum(len(call.args[1]) for call in compiled.call_args_list)
+        counts.append((bindings_compiled, asked.call_count))
+    assert counts[1][0] <= 4.4 * counts[0][0]
+    assert counts[1][1] <= 4.4 * counts[0][1]

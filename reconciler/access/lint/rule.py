@@ -2,7 +2,7 @@
 
 import datetime
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, Literal, TypeAlias
@@ -70,7 +70,7 @@ class LintState:
         Other rules about coverage leave these out.
         """
         covering = self._covering
-        found = ((item, covering.redundancy(item)) for group in self._groups() for item in sorted(group))
+        found = ((item, covering.redundancy(item)) for _, group in self._groups() for item in sorted(group))
         return {item: by for item, by in found if by}
 
     @cached_property
@@ -81,8 +81,8 @@ class LintState:
         denying = {kind for kind in ResourceType if any(item[1][3] is deny for item in of(kind, WILDCARD_PRINCIPAL))}
         found = (
             (item, covering.shadow(item))
-            for group in self._groups()
-            if group[0][0][0] in denying or any(item[1][3] is deny for item in group)
+            for kind, group in self._groups()
+            if kind in denying or any(item[1][3] is deny for item in group)
             for item in sorted(group)
             if item[1][3] is not deny and item not in self.redundant
         )
@@ -93,11 +93,11 @@ class LintState:
         """The bindings, asked for those that cover another one: of one principal after the other."""
         return Covering(self.authorizer.interpretations.bindings_of, self.authorizer.covering_version, remembered=1)
 
-    def _groups(self) -> Iterator[Sequence[AclBinding]]:
+    def _groups(self) -> Iterator[tuple[ResourceType, Collection[AclBinding]]]:
         """The bindings of each principal on each resource type."""
         interpretations = self.authorizer.interpretations
         for kind, principal in interpretations.group_keys():
-            yield interpretations.bindings_of(kind, principal)
+            yield kind, interpretations.bindings_of(kind, principal)
 
     @cached_property
     def names(self) -> dict[str, dict[str, AclBinding]]:

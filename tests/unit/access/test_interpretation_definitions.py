@@ -6,7 +6,8 @@ from unittest.mock import patch
 
 from reconciler.access import index as module
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.index import BindingGroup, Index, changed_keys
+from reconciler.access.group import BindingGroup, changed_keys
+from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, Interpretations, covering, interpret, widest
 from reconciler.access.names import NameSet, literal
 from reconciler.model.acl import AclBinding, AclPermissionType, OpaqueBinding, ResourceType

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
 from reconciler.access.authorizer import PROBE
-from reconciler.access.index import HostIndex, PrincipalIndex
+from reconciler.access.group import HostIndex
+from reconciler.access.index import PrincipalIndex
 from reconciler.access.names import (
     ALL_NAMES,
     ASTERISK_NAMES,
