@@ -198,7 +198,7 @@ class _Loading:
         self._unfilled: list[Declared] = []
         self._headings: list[Heading] = []
         self._table = PatternTable()
-        self._complete = True
+        self._unread: set[str] = set()
 
     def read(self, source: Source) -> None:
         """Reads one file."""
@@ -208,7 +208,7 @@ class _Loading:
         for root in read_documents(findings):
             document = open_document(root, findings, KINDS_BY_NAME)
             if document is None:
-                self._complete = False
+                self._unread.update(KINDS_BY_NAME)
                 continue
             self._headings.append(document.heading)
             kind = KINDS_BY_NAME[document.heading.kind]
@@ -223,8 +223,8 @@ class _Loading:
         declared = kind.declare(document, self._table)
         if declared is not None:
             self.documents.append(declared)
-        elif kind.takes_variables:
-            self._complete = False
+        else:
+            self._unread.add(kind.name)
 
     def _add_template(self, kind: Kind[Any], document: Document) -> None:
         """Checks what can be checked before the variables are known: every value that is not a variable."""
@@ -259,7 +259,7 @@ class _Loading:
         return Loaded(
             self.documents,
             [template.heading for template in self.templates],
-            self._complete and not any(findings.cut_short for findings in self.findings.values()),
+            KINDS_BY_NAME if any(one.cut_short for one in self.findings.values()) else self._unread,
             self.findings.keys(),
             self.findings.__getitem__,
             self._unfilled,

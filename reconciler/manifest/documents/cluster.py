@@ -449,6 +449,6 @@ class FleetKind(Kind["FleetDocument"]):
         )
 
     def check(self, loaded: Loaded) -> None:
-        """Warns of waves without clusters."""
-        for fleet in loaded.of(FleetDeclaration):
+        """Warns of waves without clusters; only if every cluster could be read."""
+        for fleet in loaded.of(FleetDeclaration) if "Cluster" not in loaded.unread else ():
             check_waves(fleet, loaded.of(ClusterDeclaration), loaded.findings_of(fleet.origin.file))

@@ -47,12 +47,12 @@ class Loaded:
 
     ``templates`` are the headings of documents with variables: what they declare is known for each cluster only.
     ``unfilled`` are those of them that can be read as they are written, their variables as text.
-    ``complete`` is false if a document could not be read, so that a name which seems unknown may be in that one.
+    ``unread`` are the kinds of documents that could not be read: a name which seems unknown may be in such a one.
     """
 
     documents: Sequence[Declared]
     templates: Sequence[Heading]
-    complete: bool
+    unread: Collection[str]
     paths: Collection[str]
     findings_of: Callable[[str], Findings]
     unfilled: Sequence[Declared] = ()
@@ -62,8 +62,8 @@ class Loaded:
         return [item for item in self.documents if isinstance(item, declared)]
 
     def check_role_uses(self, rules: Iterable[RuleDeclaration]) -> None:
-        """Reports rules whose role is unknown or does not fit; only if every document could be read."""
-        if not self.complete:
+        """Reports rules whose role is unknown or does not fit; only if every role could be read."""
+        if "Role" in self.unread:
             return
         later = {heading.name for heading in self.templates if heading.kind == "Role"}
         roles = {**{role.name: role for role in self.of(RoleDeclaration)}, **BUILT_IN_ROLES}

@@ -196,7 +196,8 @@ class OwnershipKind(Kind["OwnershipDocument"]):
         return OwnershipDeclaration(document.heading, tuple(owners), tuple(consents)) if model else None
 
     def check(self, loaded: Loaded) -> None:
-        """Reports unknown teams, and warns of teams without files; only if every document could be read."""
+        """Reports unknown teams, and warns of teams without files; only if every such document could be read."""
         unfilled = [item for item in loaded.unfilled if isinstance(item, OwnershipDeclaration)]
-        if loaded.complete and len(unfilled) == sum(heading.kind == self.name for heading in loaded.templates):
+        templates = sum(heading.kind == self.name for heading in loaded.templates)
+        if self.name not in loaded.unread and len(unfilled) == templates:
             check_teams([*loaded.of(OwnershipDeclaration), *unfilled], loaded.paths, loaded.findings_of)
