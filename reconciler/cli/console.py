@@ -477,7 +477,7 @@ _ADVICE: Final[dict[type[WorkflowError], str]] = {
     reasons.UnvouchedPlanError: "give --require-approvals NUMBER, or --require-id ID",
     reasons.ManifestAccessError: "revoke other access by an edit: reconciler revoke, merge, apply",
     reasons.LongerAccessError: "to end it sooner, use reconciler break-glass revoke",
-    reasons.NotApprovedError: "sign it with reconciler approve PLAN --key KEY, or with ssh-keygen -Y sign",
+    reasons.NotApprovedError: "sign it with reconciler approve or fleet approve, or with ssh-keygen -Y sign",
     reasons.NoTopicsError: "begin with --defaults",
     reasons.UnknownFleetNameError: "give --fleet NAME",
     reasons.NoStoredRunError: "take one with `reconciler fleet snapshot`",

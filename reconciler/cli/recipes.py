@@ -190,6 +190,8 @@ fleet drift manifests
 fleet drift manifests -o csv
 fleet plan manifests --out plans
 fleet plan manifests --out plans --allow-deletes
+fleet approve plans --key ~/.ssh/id_ed25519
+fleet approve plans --key ~/.ssh/id_ed25519 --out plans/fleet.json.bob.sig
 fleet apply plans manifests
 fleet apply plans manifests --require-id fleet-4f95bfc8 --yes
 fleet lock User:svc-payments --reason "key leaked"

@@ -1,4 +1,4 @@
-"""``reconciler fleet plan`` and ``fleet apply``: a saved plan for every cluster that differs, and one for the fleet.
+"""``reconciler fleet plan``, ``approve``, ``apply``: a saved plan for every cluster that differs, one for the fleet.
 
 They are performed wave by wave, each wave gated on the one before.
 """
