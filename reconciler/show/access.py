@@ -1,6 +1,7 @@
 """What principals may do, and who may do something: rows of operations, names and hosts; before and after a plan."""
 
 from collections.abc import Iterable, Iterator, Sequence, Set
+from functools import partial
 from typing import Any, Final, NamedTuple, TypeVar
 
 from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
@@ -26,6 +27,7 @@ from reconciler.model.scope import RESOURCE_FIELDS
 from reconciler.results.access import AccessView, times
 from reconciler.results.words import access_document, names_words, note_document, note_words, pattern_words
 from reconciler.show.fleet_report import columns_of
+from reconciler.show.result import Made
 
 _EVERYBODY: Final = "everybody else"
 _SUPER_USER: Final = "super user"
@@ -371,22 +373,20 @@ def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) ->
     """
     return {
         "states": [
-            {
-                **view.document(),
-                "principals": [
-                    {
-                        "principal": holding.principal,
-                        "superUser": holding.super_user,
-                        "access": [access_document(row) for row in holding.rows],
-                        "likeEverybodyElse": holding.like_everybody,
-                        **view.beside_document(holding.principal),
-                    }
-                    for holding in held
-                ],
-            }
-            for view, held in found
+            {**view.document(), "principals": Made(partial(_access_documents, view, held))} for view, held in found
         ]
     }
+
+
+def _access_documents(view: AccessView, held: Iterable[Holding]) -> Iterator[dict[str, Any]]:
+    for holding in held:
+        yield {
+            "principal": holding.principal,
+            "superUser": holding.super_user,
+            "access": [access_document(row) for row in holding.rows],
+            "likeEverybodyElse": holding.like_everybody,
+            **view.beside_document(holding.principal),
+        }
 
 
 def holders_document(

@@ -165,13 +165,32 @@ class Made:
         """Makes them."""
         return self._items()
 
+    def for_json(self) -> "list[Row]":
+        """What ``json.JSONEncoder.iterencode`` takes for a list; it draws the items one by one."""
+        return _Drawn(self)
+
+
+class _Drawn(list[Row]):
+    """A list that the encoder asks whether there are any items, and then goes through."""
+
+    def __init__(self, made: Made) -> None:
+        super().__init__()
+        self._made = made
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self._made)
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._made)
+
 
 def plain_document(document: Any) -> Any:
     """The document as JSON has it: no types of ours, no tuples. Its own lists that are :class:`Made` stay so."""
     if not isinstance(document, dict):
         return json.loads(json.dumps(document))
     made = {name: value for name, value in document.items() if isinstance(value, Made)}
-    return json.loads(json.dumps({name: value for name, value in document.items() if name not in made})) | made
+    rest = {name: value for name, value in document.items() if name not in made}
+    return json.loads(json.dumps(rest, default=list)) | made
 
 
 def yaml_text(document: Any) -> str:

@@ -3,10 +3,12 @@
 import csv
 import io
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
+from reconciler.cli.console import _json_pieces
 from reconciler.show.result import Lists, Made, csv_pieces, lists_at, plain_document, table_text, yaml_text
 
 _LISTS = lists_at("states.holders", "states.superUsers=principal")
@@ -81,6 +83,24 @@ def test_rows_that_are_made_one_at_a_time_read_like_a_list() -> None:
     assert "".join(pieces) == _csv({"rows": rows}, lists)
     assert max(map(len, pieces)) < len("".join(pieces)) / 2
     assert table_text(plain_document(made), lists) == table_text({"rows": rows}, lists)
+
+
+def test_json_draws_rows_one_at_a_time_and_is_as_of_a_list() -> None:
+    rows, drawn = [{"name": f"{number}", "of": [number, None]} for number in range(20_000)], 0
+
+    def draw() -> Iterator[dict[str, Any]]:
+        nonlocal drawn
+        for row in rows:
+            drawn += 1
+            yield row
+
+    document = {"states": [{"rows": Made(draw), "no": Made(lambda: iter(()))}]}
+    plain = {"states": [{"rows": rows, "no": []}]}
+    pieces = _json_pieces(document)
+    first = next(pieces)
+    assert drawn < len(rows) / 2
+    assert first + "".join(pieces) == json.dumps(plain, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+    assert plain_document(document) == plain
 
 
 def test_yaml_is_the_same_document_and_hides_nothing() -> None:
