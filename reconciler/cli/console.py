@@ -301,7 +301,7 @@ def _json_pieces(document: Any) -> Iterator[str]:
     """JSON as text, bit by bit: the tokens of a long document take ten times as much memory as the text."""
     import json
 
-    encoder = json.JSONEncoder(ensure_ascii=False, indent=2, sort_keys=True, default=lambda made: made.for_json())
+    encoder = json.JSONEncoder(ensure_ascii=False, indent=2, sort_keys=True, default=lambda rows: rows.for_json())
     tokens = chain(encoder.iterencode(document), "\n")
     while text := "".join(islice(tokens, _TOKENS)):
         yield escape_invisible_json(text)

@@ -10,6 +10,7 @@ import datetime
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
@@ -111,7 +112,7 @@ class TopicPolicyResult:
 class TopicPolicy:
     """The rules of one cluster, compiled. Raises :class:`ExpressionError` or ``MissingEngineError``."""
 
-    __slots__ = ("_by_name", "_rules")
+    __slots__ = ("_by_label", "_by_name", "_rules")
 
     def __init__(self, rules: Iterable[TopicRule]) -> None:
         """Compile patterns and expressions once."""
@@ -120,13 +121,22 @@ class TopicPolicy:
         compiled, faults = expression_checks(expressions)
         if faults:
             raise ExpressionError(faults)
-        self._rules = [(rule, [(part, _check(part, compiled)) for part in rule.parts]) for rule in rules]
-        self._by_name = ItemsByName((rule.topics, number) for number, rule in enumerate(rules))
+        self._rules = [
+            (_AcceptedBreaks(rule), [(part, _check(part, compiled)) for part in rule.parts]) for rule in rules
+        ]
+        by_label = [bool(rule.labels) and (rule.topics is None or rule.topics.any_name) for rule in rules]
+        self._by_name = ItemsByName((rule.topics, n) for n, rule in enumerate(rules) if not by_label[n])
+        #: Of the labels of a rule by the one that the fewest have: each may be of its own team in the same environment.
+        self._by_label: dict[tuple[str, str], list[int]] = {}
+        counts = Counter(label for rule in rules for label in rule.labels.items())
+        for n, rule in enumerate(rules):
+            if by_label[n]:
+                self._by_label.setdefault(min(rule.labels.items(), key=counts.__getitem__), []).append(n)
 
     @property
     def asks_for_brokers(self) -> bool:
         """Whether a rule depends on the number of brokers."""
-        return any(_needs_brokers(part) for rule, _ in self._rules for part in rule.parts)
+        return any(_needs_brokers(part) for _, checks in self._rules for part, _ in checks)
 
     def decide(
         self, desired: DesiredState, as_of: datetime.date, around: ClusterContext = _NOTHING
@@ -136,16 +146,36 @@ class TopicPolicy:
         found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
         found.sort(key=lambda item: (item.origin, item.topic, item.code, item.rule_origin, item.about))
         used = {finding.exception for finding in found}
-        exceptions = (exception for rule, _ in self._rules for exception in rule.exceptions)
+        exceptions = (exception for item, _ in self._rules for exception in item.rule.exceptions)
         idle = tuple(exception for exception in exceptions if exception.stands(as_of) and exception not in used)
         return TopicPolicyResult(tuple(found), len(self._rules), len(topics), idle)
 
     def _of_topic(self, topic: TopicFacts, as_of: datetime.date) -> Iterator[TopicFinding]:
-        for rule, checks in (self._rules[number] for number in sorted({*self._by_name.near(topic.name)})):
-            if _is_about(rule, topic):
+        near = {*self._by_name.near(topic.name), *chain(*map(self._labelled, topic.labels.items()))}
+        for item, checks in (self._rules[number] for number in sorted(near)):
+            if _is_about(item.rule, topic):
                 for part, check in checks:
                     for lack in check(topic):
-                        yield _finding(rule, part, topic, lack, as_of)
+                        yield _finding(item, part, topic, lack, as_of)
+
+    def _labelled(self, label: tuple[str, str]) -> Iterable[int]:
+        return self._by_label.get(label, ())
+
+
+class _AcceptedBreaks:
+    """A rule, and its exceptions by name."""
+
+    __slots__ = ("_by_name", "rule")
+
+    def __init__(self, rule: TopicRule) -> None:
+        self.rule = rule
+        self._by_name = ItemsByName((item.topics, number) for number, item in enumerate(rule.exceptions))
+
+    def about(self, topic: str, code: TopicCheck) -> Iterator[TopicException]:
+        """Those that may accept what a topic breaks, in the order of the rule."""
+        for item in (self.rule.exceptions[number] for number in sorted({*self._by_name.near(topic)})):
+            if item.topics.selects_name(topic) and (not item.codes or code in item.codes):
+                yield item
 
 
 def _check(part: RulePart, expressions: dict[ExpressionRule, Check]) -> Check:
@@ -190,20 +220,16 @@ def _needs_brokers(part: RulePart) -> bool:
             return False
 
 
-def _finding(rule: TopicRule, part: RulePart, topic: TopicFacts, lack: Shortfall, as_of: datetime.date) -> TopicFinding:
-    about = [
-        exception
-        for exception in rule.exceptions
-        if exception.topics.selects_name(topic.name) and (not exception.codes or lack.code in exception.codes)
-    ]
+def _finding(
+    item: _AcceptedBreaks, part: RulePart, topic: TopicFacts, lack: Shortfall, as_of: datetime.date
+) -> TopicFinding:
     standing = TopicFindingStatus.BROKEN if lack.decided else TopicFindingStatus.UNDECIDED
     # Of several exceptions the one that lasts longest; an expired one is still shown with the finding.
-    exception = max(about, key=lambda item: item.expires.end, default=None)
+    exception = max(item.about(topic.name, lack.code), key=lambda item: item.expires.end, default=None)
     if exception is not None and exception.stands(as_of):
         standing = TopicFindingStatus.EXCEPTED
-    return TopicFinding(
-        lack.code, standing, topic.name, topic.origin, rule, part.origin, lack.about, lack.found, lack.wanted, exception
-    )
+    about = topic.name, topic.origin, item.rule, part.origin
+    return TopicFinding(lack.code, standing, *about, lack.about, lack.found, lack.wanted, exception)
 
 
 # Propose a policy that the topics of a cluster already pass, with exceptions for the few that do not.

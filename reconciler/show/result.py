@@ -173,15 +173,15 @@ class Made:
 class _Drawn(list[Row]):
     """A list that the encoder asks whether there are any items, and then goes through."""
 
-    def __init__(self, made: Made) -> None:
+    def __init__(self, items: Made) -> None:
         super().__init__()
-        self._made = made
+        self._items = items
 
     def __bool__(self) -> bool:
-        return any(True for _ in self._made)
+        return any(True for _ in self._items)
 
     def __iter__(self) -> Iterator[Row]:
-        return iter(self._made)
+        return iter(self._items)
 
 
 def plain_document(document: Any) -> Any:

@@ -3,6 +3,7 @@
 import datetime
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.manifests import policy_text
 from reconciler.manifest.write.text import scalar, topic_problem
 from reconciler.model.desired import DesiredState, DesiredTopic, Expiry, Origin
+from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import NameSelector
 from reconciler.model.topic import Topic
 from reconciler.model.topic_rule import (
@@ -23,6 +25,8 @@ from reconciler.model.topic_rule import (
     RelationRule,
     RulePart,
     SettingRule,
+    TopicCheck,
+    TopicException,
     TopicRule,
 )
 from reconciler.policy.topic_checks import ClusterContext
@@ -135,3 +139,57 @@ def test_the_order_of_the_topics_means_nothing(found: list[Topic]) -> None:
     assume(fit)
     occasion = Occasion("prod", "as it was", Expiry(DAY))
     assert propose_policy(fit.values(), occasion) == propose_policy(reversed(list(fit.values())), occasion)
+
+
+LABELS = [("team", "a"), ("team", "b"), ("env", "prod"), ("env", "test")]
+selectors = st.none() | st.sampled_from(
+    [
+        NameSelector(any_name=True),
+        NameSelector(("a",)),
+        NameSelector(("a", "ab"), ("b",)),
+        NameSelector(prefixes=("a", "ab")),
+        NameSelector(("*",)),
+    ]
+)
+labels = st.lists(st.sampled_from(LABELS), max_size=2).map(lambda pairs: FrozenMap(dict(pairs)))
+exceptions = st.lists(
+    st.builds(
+        TopicException,
+        selectors.map(lambda names: names or NameSelector(any_name=True)),
+        st.text("xyz", max_size=3),
+        st.integers(0, 3).map(lambda days: Expiry(DAY + datetime.timedelta(days=days))),
+        st.just(PLACE),
+        st.sampled_from([frozenset(), frozenset({TopicCheck.PARTITIONS}), frozenset({TopicCheck.NAME})]),
+    ),
+    max_size=4,
+).map(tuple)
+few = CountRule(PLACE, "partitions", minimum=5)
+selecting = st.lists(st.builds(TopicRule, st.just("a"), st.just(PLACE), st.just((few,)), selectors, selectors, labels))
+
+
+def about(rule: TopicRule, name: str, labels: Mapping[str, str]) -> bool:
+    wanted = rule.topics is None or rule.topics.selects_name(name)
+    excluded = rule.excluded is not None and rule.excluded.selects_name(name)
+    return wanted and not excluded and rule.labels.items() <= labels.items()
+
+
+@given(selecting, st.lists(exceptions, max_size=8), st.dictionaries(st.sampled_from(["a", "ab", "b", "c"]), labels))
+def test_a_topic_is_held_against_every_rule_that_is_about_it(
+    rules: list[TopicRule], accepted: list[tuple[TopicException, ...]], topics: dict[str, Mapping[str, str]]
+) -> None:
+    rules = [
+        replace(rule, name=str(number), exceptions=accepted[number] if number < len(accepted) else ())
+        for number, rule in enumerate(rules)
+    ]
+    state = DesiredState(
+        topics={name: DesiredTopic(Topic(name, 1, 1), PLACE, labels=held) for name, held in topics.items()}
+    )
+    found = {(one.rule.name, one.topic): one.exception for one in TopicPolicy(rules).decide(state, DAY).findings}
+    expected = {}
+    for rule in rules:
+        for name, held in topics.items():
+            if about(rule, name, held):
+                near = [item for item in rule.exceptions if item.topics.selects_name(name)]
+                near = [item for item in near if not item.codes or TopicCheck.PARTITIONS in item.codes]
+                expected[rule.name, name] = max(near, key=lambda item: item.expires.end, default=None)
+    assert found == expected

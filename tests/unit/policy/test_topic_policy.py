@@ -9,6 +9,7 @@ from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.safeguards import topic_rules
 from reconciler.model.desired import Expiry
+from reconciler.model.scope import NameSelector
 from reconciler.model.topic import Topic
 from reconciler.model.topic_rule import CountRule, RulePart, SettingRule
 from reconciler.policy import topic_policy
@@ -310,3 +311,21 @@ def test_a_topic_is_held_against_the_rules_that_name_it() -> None:
         (f"t{n}.", name) for n in range(40) for name in (f"r{n}", f"p{n}", "all")
     )
     assert asked.call_count == 3 * 40
+
+
+def test_a_topic_is_held_against_the_rules_of_its_labels_and_the_exceptions_of_its_name_alone() -> None:
+    counts = []
+    for size in (20, 80):
+        topics = [f"{{name: t{n}, partitions: 1, labels: {{env: prod, team: x{n}}}}}" for n in range(size)]
+        one = "except: none, partitions: {min: 3}"
+        rules = [f"{{matchLabels: {{env: prod, team: x{n}}}, {one}}}" for n in range(size)]
+        accepted = ", ".join(f"{{check: all, topics: [t{n}], reason: r, expires: 2028-01-01}}" for n in range(size))
+        rules.append(f"{{name: all, topics: {{any: true}}, partitions: {{min: 2}}}}\n  exceptions: [{accepted}]")
+        with (
+            patch.object(topic_policy, "_is_about", side_effect=topic_policy._is_about) as held,
+            patch.object(NameSelector, "selects_name", autospec=True, side_effect=NameSelector.selects_name) as asked,
+        ):
+            found = decided(topics, rules).findings
+        assert len(found) == 2 * size
+        counts.append(held.call_count + asked.call_count)
+    assert counts[1] <= 4 * counts[0]
