@@ -16,7 +16,6 @@ from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.topic_policy import TopicPolicyDeclaration
 from reconciler.manifest.manifests import desired_state, load
-from reconciler.manifest.manifests import load as manifests_of
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
@@ -234,7 +233,7 @@ def _excepted(rules: Iterable[ProposedRule]) -> dict[str, list[str]]:
 def _is_manifest(text: str) -> bool:
     """Whether it can be read: a broker may have values that the manifests' rules refuse."""
     try:
-        manifests_of([Source("the proposal", text)])
+        load([Source("the proposal", text)])
     except ManifestError:
         return False
     return True

@@ -7,7 +7,6 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import DesiredBuilder, Kind, Loaded, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import (
-    FIELDS,
     PatternTable,
     looks_like_a_pattern,
     name_scalars,
@@ -33,6 +32,7 @@ from reconciler.manifest.read.findings import Findings, MappingNode, Node, Scala
 from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Origin
+from reconciler.model.scope import RESOURCE_FIELDS
 
 if TYPE_CHECKING:
     from reconciler.manifest.models.acls import AclsDocument, RoleDocument
@@ -113,9 +113,9 @@ def _parameters(spec: MappingNode) -> dict[ResourceType, ScalarNode]:
     node = spec.get("parameters")
     items = node.items if isinstance(node, SequenceNode) else []
     return {
-        FIELDS[item.plain]: item
+        RESOURCE_FIELDS[item.plain]: item
         for item in items
-        if isinstance(item, ScalarNode) and item.plain in FIELDS and item.plain != "cluster"
+        if isinstance(item, ScalarNode) and item.plain in RESOURCE_FIELDS and item.plain != "cluster"
     }
 
 
@@ -123,13 +123,13 @@ def _words(spec: MappingNode) -> dict[str, ScalarNode]:
     """The parameters that stand in names, with their places."""
     node = spec.get("parameters")
     items = node.items if isinstance(node, SequenceNode) else []
-    return {item.plain: item for item in items if isinstance(item, ScalarNode) and item.plain not in FIELDS}
+    return {item.plain: item for item in items if isinstance(item, ScalarNode) and item.plain not in RESOURCE_FIELDS}
 
 
 def _templates(node: MappingNode, words: Collection[str], findings: Findings) -> tuple[NameTemplate, ...]:
     """The names of a rule that hold words; what cannot be a name whatever the words say is reported."""
     found = []
-    for field, kind in FIELDS.items():
+    for field, kind in RESOURCE_FIELDS.items():
         for form, scalar in name_scalars(node.values.get(field)):
             if not _has_words(scalar, words):
                 continue
@@ -152,7 +152,7 @@ def _templates(node: MappingNode, words: Collection[str], findings: Findings) ->
 
 def _has_words(scalar: ScalarNode, words: Collection[str]) -> bool:
     """Whether the uses of a role complete a text; in a role without words, ``$`` is a mistake of another kind."""
-    return bool(words) and WORD.search(scalar.plain) is not None and scalar.plain[1:] not in FIELDS
+    return bool(words) and WORD.search(scalar.plain) is not None and scalar.plain[1:] not in RESOURCE_FIELDS
 
 
 def _without_words(value: Node, words: Collection[str]) -> Node | None:
@@ -187,7 +187,7 @@ def _split(
 ) -> tuple[tuple[ResourceType, ...], tuple[ResourcePattern, ...]]:
     """What the rule takes from its use, and what it names itself."""
     takes, names = [], []
-    for field, kind in FIELDS.items():
+    for field, kind in RESOURCE_FIELDS.items():
         given = node.values.get(field)
         value = None if given is None else _without_words(given, words)
         if value is None:
@@ -231,7 +231,7 @@ class RoleKind(Kind["RoleDocument"]):
                 action = permission(node, [*takes, *(pattern.resource_type for pattern in names), *kinds], findings)
                 if ("allow" in node.values) == ("deny" in node.values):
                     findings.add(_FORM, node)
-                elif not node.keys.keys() & FIELDS.keys():
+                elif not node.keys.keys() & RESOURCE_FIELDS.keys():
                     findings.add(_RESOURCE, node)
                 rules += [RoleRule(action, takes, names, findings.origin(node), templates)] if action else []
         for kind, place in parameters.items():

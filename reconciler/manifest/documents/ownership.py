@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import Kind, Loaded, Touched
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.resources import FIELDS, PatternTable, named_operations
+from reconciler.manifest.parts.resources import PatternTable, named_operations
 from reconciler.manifest.parts.rules import checked_texts
 from reconciler.manifest.parts.selectors import principal_names
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, paired, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, one_of
 from reconciler.model.acl import AclPermissionType, ResourcePattern, ResourceType
 from reconciler.model.desired import Origin
-from reconciler.model.scope import NameSelector, path_glob
+from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, path_glob
 from reconciler.policy.owners import OwnerConsent
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _consent(
     kinds = [pattern.resource_type for pattern in patterns]
     operations = named_operations(node.get("operations"), kinds, findings)
     principals = principal_names(node.get("principals"), findings)
-    if not node.keys.keys() & FIELDS.keys():
+    if not node.keys.keys() & RESOURCE_FIELDS.keys():
         findings.add(_RESOURCE, node)
     if item is not None:
         to = node.get("to") or node

@@ -13,7 +13,6 @@ from reconciler.manifest.documents.kind import Declared, Kind, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import BYTES, MILLISECONDS, amount, in_range, integer
 from reconciler.manifest.parts.resources import (
-    FIELDS,
     PatternTable,
     administration_problem,
     named_operations,
@@ -38,6 +37,7 @@ from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
 from reconciler.model.desired import Control, Duty, Origin, Through
 from reconciler.model.flavor import FIRST_LEVELS, release_text
+from reconciler.model.scope import RESOURCE_FIELDS
 
 if TYPE_CHECKING:
     from reconciler.manifest.models.tests import (
@@ -182,7 +182,7 @@ def _duties(place: Node, table: PatternTable, findings: Findings) -> Iterator[Du
     for item in place.items if isinstance(place, SequenceNode) else ():
         if isinstance(item, MappingNode):
             patterns = tuple(pattern for names in table.named(item, findings).values() for pattern, _ in names)
-            if not item.keys.keys() & FIELDS.keys():
+            if not item.keys.keys() & RESOURCE_FIELDS.keys():
                 findings.add(_DUTY, item)
             kinds = [pattern.resource_type for pattern in patterns]
             yield Duty(named_operations(item.get("can"), kinds, findings), patterns)
@@ -201,7 +201,7 @@ def _check_form(node: MappingNode, findings: Findings) -> None:
     of_principals = [claim for claim in _OF_PRINCIPALS if claim in node.keys]
     of_everybody = [claim for claim in _OF_EVERYBODY if claim in node.keys]
     if Claim.SEPARATE in node.keys:
-        for field in (*of_principals, *of_everybody, *(field for field in node.keys if field in FIELDS)):
+        for field in (*of_principals, *of_everybody, *(field for field in node.keys if field in RESOURCE_FIELDS)):
             findings.add(_ALONE, node.keys[field])
         if "principals" not in node.keys:
             findings.add(_WHO, node.keys[Claim.SEPARATE])
@@ -219,7 +219,7 @@ def _check_form(node: MappingNode, findings: Findings) -> None:
         for field in ("principals", "except"):
             if field in node.keys:
                 findings.add(_NOT_WHO, node.keys[field])
-    if not node.keys.keys() & FIELDS.keys():
+    if not node.keys.keys() & RESOURCE_FIELDS.keys():
         findings.add(_RESOURCE, node)
 
 

@@ -25,12 +25,12 @@ from reconciler.manifest.parts.fields import (
     reading,
     refuse,
 )
-from reconciler.manifest.parts.resources import FIELDS
 from reconciler.manifest.parts.selectors import LintExceptionItem, SelectorItem, is_lint_code
 from reconciler.manifest.parts.topic_settings import ClusterTopicDefaults
 from reconciler.manifest.read.findings import quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, one_of
 from reconciler.model.flavor import FLAVORS
+from reconciler.model.scope import RESOURCE_FIELDS
 
 # Single values of a Cluster document: the name of a guard or a flavor, a release, what is known of default-allow.
 
@@ -178,7 +178,7 @@ class GuardExceptionItem(ManifestModel):
 def _what(value: object) -> str:
     """Of which of the two an exception is: by its check, or by the fields that only one has."""
     fields: dict[str, object] = value if isinstance(value, dict) else {}
-    of_lint = is_lint_code(fields.get("check")) or fields.keys() & {"principals", *FIELDS}
+    of_lint = is_lint_code(fields.get("check")) or fields.keys() & {"principals", *RESOURCE_FIELDS}
     return LINT_TAG if of_lint else GUARD_TAG
 
 

@@ -12,12 +12,12 @@ from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar, get_args
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError, WithJsonSchema
 
 from reconciler.manifest.parts.fields import TAGS, ManifestModel, Text, refuse
-from reconciler.manifest.parts.resources import FIELDS
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, quoted
 from reconciler.manifest.read.problem import Code, did_you_mean, nearest, one_of
 from reconciler.model.desired import Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds import listed_types
+from reconciler.model.scope import RESOURCE_FIELDS
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import TOPIC_CONFIGS
 
@@ -162,7 +162,7 @@ def _mapping_advice(fields: list[str], node: Node) -> str:
 
 def _empty_advice(path: Path) -> str:
     """A field may go only where its absence says no more than it did: without hosts a rule holds for every host."""
-    may_go = "rules" in path and path[-1] in FIELDS
+    may_go = "rules" in path and path[-1] in RESOURCE_FIELDS
     return f"name at least one, or remove {path[-1]}" if may_go else "name at least one"
 
 

@@ -105,8 +105,6 @@ _NOT_EVERYONE = Trouble(
 
 # Names that a resource pattern can have, checked before any broker sees them (``Topic.java``, ``AclAuthorizer``).
 
-#: A field of a rule or selector, and the resources it names.
-FIELDS: Final = RESOURCE_FIELDS
 _ANY_ADVICE: Final = "write {any: true} for every name"
 
 
@@ -293,7 +291,7 @@ class PatternTable:
         """What the resource fields of ``mapping`` name, by type; problems are reported and left out."""
         return {
             kind: self.names(kind, mapping.values[field], findings)
-            for field, kind in FIELDS.items()
+            for field, kind in RESOURCE_FIELDS.items()
             if field in mapping.values
         }
 

@@ -16,7 +16,6 @@ from pydantic import WithJsonSchema
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.document import Heading
 from reconciler.manifest.parts.resources import (
-    FIELDS,
     NAME_ENDS,
     DeclaredPatterns,
     Named,
@@ -42,6 +41,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import Declaration, Expiry, Origin
+from reconciler.model.scope import RESOURCE_FIELDS
 
 _ACTION = Trouble(Code.RULE_FORM, "exactly one of allow, deny and role is expected in a rule")
 _RESOURCE = Trouble(
@@ -232,7 +232,7 @@ def declare_rule(
             findings.add(_ACTION._replace(advice="add what the rule does, such as allow: READ"), node)
     elif "parameters" in node.values and role is None:
         findings.add(_NO_ROLE, node.keys["parameters"])
-    elif not named and role is None and not _misspelt(node, FIELDS, findings):
+    elif not named and role is None and not _misspelt(node, RESOURCE_FIELDS, findings):
         findings.add(_RESOURCE, node)
     hosts = checked_texts(node.values["hosts"], host_problem, findings) if "hosts" in node.values else EVERY_HOST
     if terms is None:
@@ -249,7 +249,7 @@ def declare_rule(
 # Roles: named bundles of rules that take resources, and how rules use them.
 
 #: The field of a rule that names a resource type.
-FIELD_OF: Final = {kind: field for field, kind in FIELDS.items()}
+FIELD_OF: Final = {kind: field for field, kind in RESOURCE_FIELDS.items()}
 
 
 #: A word of a role in a name, ``$id``: a letter or digit after it belongs to it.

@@ -26,7 +26,7 @@ from reconciler.manifest.read.findings import (
 from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, Origin
-from reconciler.model.scope import NameSelector, Scope, Selector
+from reconciler.model.scope import RESOURCE_FIELDS, NameSelector, Scope, Selector
 
 M = TypeVar("M")
 
@@ -67,14 +67,14 @@ def declare_selector(
 ) -> Selector:
     """One selector; without any field it selects nothing, which is reported unless it may be so."""
     principals = principal_names(node.get("principals"), findings)
-    kinds = [field for field in resources.FIELDS if field in node.values]
+    kinds = [field for field in RESOURCE_FIELDS if field in node.values]
     if len(kinds) > 1:
         findings.add(_TWO, node.keys[kinds[1]])
     if not kinds:
         if principals is None and not may_be_empty:
             findings.add(_EMPTY, node)
         return Selector(principals)
-    kind = resources.FIELDS[kinds[0]]
+    kind = RESOURCE_FIELDS[kinds[0]]
     return Selector(principals, kind, _names(table.names(kind, node.values[kinds[0]], findings)))
 
 

@@ -15,7 +15,6 @@ from typing import TypeAlias
 from reconciler.access.authorizer import Authorizer
 from reconciler.app.connections import declared_version, version_of
 from reconciler.app.manifests import desired, sound
-from reconciler.app.manifests import desired as desired_state
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import RequestError, StaleError, WorkflowError
 from reconciler.app.records import saved_plan
@@ -435,7 +434,7 @@ class _Fleet:
         return [replace(item, edit=edit) for item in found.values()], edit
 
     def _scope(self, name: str) -> tighten.TightenScope:
-        wanted = desired_state(self.given.manifests, name, self.given.as_of)
+        wanted = desired(self.given.manifests, name, self.given.as_of)
         declaration = self.given.manifests.clusters[name]
         subject = next(item for item in self.subjects if item.cluster == name)
         return tighten.scope_of(self.book, declaration, wanted, subject.super_users - subject.claimed.super_users)
