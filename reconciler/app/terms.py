@@ -19,6 +19,7 @@ from reconciler.model.acl import (
     AclPermissionType,
     ResourceType,
 )
+from reconciler.model.addresses import ANY_OTHER_HOST
 from reconciler.model.characters import as_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import foreign_authorizer
@@ -110,9 +111,6 @@ def read_request(declaration: ClusterDeclaration, desired: DesiredState) -> Read
 
 # Why ACLs may not be what decides on a cluster, as far as it tells itself: its word makes an answer stricter only.
 
-#: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
-_ANY_OTHER_HOST: Final = "192.0.2.1"
-
 
 def access_doubts(live: ClusterState, declaration: ClusterDeclaration | None) -> tuple[str, ...]:
     """Each reason, in a sentence; none proves that ACLs decide where there is no reason."""
@@ -146,7 +144,7 @@ def rights_doubts(live: ClusterState, declaration: ClusterDeclaration | None) ->
     # Under which address we connect, only the brokers know: an entry that names one may or may not be about us.
     named = {entry.permission_type for entry in ours if entry.host != WILDCARD}
     answers = {
-        operation: model.authorize(principal, _ANY_OTHER_HOST, operation, ResourceType.CLUSTER, CLUSTER_NAME).allowed
+        operation: model.authorize(principal, ANY_OTHER_HOST, operation, ResourceType.CLUSTER, CLUSTER_NAME).allowed
         for operation in sorted(SUPPORTED_OPERATIONS[ResourceType.CLUSTER])
         if operation <= AclOperation.IDEMPOTENT_WRITE  # confluent-kafka tells none of the later ones
     }

@@ -22,7 +22,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.markers import NOBODY
+from reconciler.model.markers import MARK_ENTRY
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import created_bindings
 from reconciler.plan.overlap import covering_patterns
@@ -230,9 +230,8 @@ class ProbeBarrier:
             return DefaultAllow.OFF
         if first != {Visibility.PERMITTED}:
             return DefaultAllow.UNSEEN
-        entry = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
         try:
-            self._place((AclBinding(nonce, entry),))
+            self._place((AclBinding(nonce, MARK_ENTRY),))
             self.wait()
         except StoppedError:  # the barrier before anything destructive will say it again
             return DefaultAllow.UNSEEN

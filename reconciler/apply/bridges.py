@@ -20,7 +20,7 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.bridges import stages
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.leftovers import bridges_taken_over
-from reconciler.plan.overlap import PatternIndex, pattern_indexes
+from reconciler.plan.overlap import NO_PATTERNS, pattern_indexes
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import bindings_after
 from reconciler.plan.step import Bridge, Bridges, Means, Step
@@ -31,8 +31,6 @@ from reconciler.ports import ClusterError, ReadRequest
 # A bridge is needed where one of the two states has no binding at all, and so permits everything. What both permit is
 # then what the other state permits. That is permitted now if all ALLOWs of that state on these names exist and no
 # other DENY does, or if no binding covers the names at all.
-
-_NO_PATTERNS: Final = PatternIndex(())
 
 
 class NearbyBindings:
@@ -51,7 +49,7 @@ class NearbyBindings:
 
     def to(self, pattern: ResourcePattern) -> set[AclBinding]:
         """The bindings whose pattern shares a name with ``pattern``."""
-        index = self._indexes.get(pattern.resource_type, _NO_PATTERNS)
+        index = self._indexes.get(pattern.resource_type, NO_PATTERNS)
         return {binding for other in index.overlapping(pattern) for binding in self._by_pattern[other]}
 
 

@@ -20,15 +20,11 @@ from reconciler.apply.environment import LeaseRequest
 from reconciler.apply.run import ApplyEnvironment, LeaseGuard, Run, StoppedError, create, exact_read, read, remove
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
-    WILDCARD,
-    AccessControlEntry,
     AclBinding,
-    AclOperation,
-    AclPermissionType,
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.markers import NOBODY
+from reconciler.model.markers import MARK_ENTRY
 from reconciler.model.scope import on_reserved_names
 from reconciler.model.state import ClusterState
 from reconciler.plan.proposal import Options, Plan, Terms
@@ -46,7 +42,6 @@ LONGEST: Final = 3_600.0
 #: Seconds by which clocks may differ: for so long an expired marker still counts.
 GRACE: Final = 30.0
 _STAMP: Final = "%Y%m%dT%H%M%SZ"
-_MARK: Final = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +74,7 @@ def marker(holder: str, run: str, until: datetime.datetime) -> AclBinding:
     """The binding ``__kr.lease.<holder>.<run>.<expiry>`` for a principal that cannot exist."""
     name = quote(holder, safe="@", errors="replace").replace(".", "%2E")
     pattern = ResourcePattern(ResourceType.TOPIC, f"{LEASE_PREFIX}{name}.{run}.{until.strftime(_STAMP)}")
-    return AclBinding(pattern, _MARK)
+    return AclBinding(pattern, MARK_ENTRY)
 
 
 def active_claims(live: ClusterState, now: datetime.datetime) -> tuple[LeaseClaim, ...]:

@@ -17,6 +17,7 @@ from reconciler.apply.kinds import kind_of
 from reconciler.apply.moves import STALLED, begin, is_gradual, move, settle, unchanged
 from reconciler.apply.run import OUTCOMES, Run, StoppedError, answered, identified, resolve_unknown
 from reconciler.apply.undo import still_empty
+from reconciler.model.addresses import ANY_OTHER_HOST
 from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import describe
@@ -177,8 +178,6 @@ def batches(
 # the answer to a whole request nothing more is asked: such a plug-in makes the controller resign each time (seen on
 # 3.9; on 4.3 only its topic is affected).
 
-#: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
-_ANY_HOST: Final = "192.0.2.1"
 _NO_RIGHT: Final = frozenset({"TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"})
 #: Refusals that are about the version of client or broker, not about the step.
 _NO_WORD: Final = frozenset({"UNSUPPORTED_VERSION"})
@@ -235,4 +234,6 @@ def _granted(step: Step, plan: Plan, after: Authorizer | None) -> bool:
     principal, right = plan.terms.facts.principal, kind_of(step.change).right(step.change)
     if after is None or principal is None or right is None:
         return False
-    return any(after.authorize(principal, _ANY_HOST, right.operation, *place).allowed is True for place in right.places)
+    return any(
+        after.authorize(principal, ANY_OTHER_HOST, right.operation, *place).allowed is True for place in right.places
+    )

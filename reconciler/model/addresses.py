@@ -11,6 +11,8 @@ RANGES_SINCE: Final = (4, 4)
 #: The first level of ``metadata.version`` at which a controller creates an ACL with a range, 4.4-IV1 (KIP-1276);
 #: brokers of 4.4 judge ranges at any level.
 RANGES_LEVEL: Final = 32
+#: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
+ANY_OTHER_HOST: Final = "192.0.2.1"
 _IPV4 = re.compile(r"(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})", re.ASCII)
 _LENGTH_4 = re.compile(r"\d{1,2}", re.ASCII)
 #: ``Integer.parseInt``: digits of any script that has them, in Unicode's first plane, and zeros without number.

@@ -108,6 +108,12 @@ class Expiry:
         return moment_text(self.until)
 
 
+#: The place of what no file declares yet.
+UNWRITTEN: Final = Origin("", 1, 1)
+#: The end of what has none.
+FOREVER: Final = Expiry(datetime.date.max)
+
+
 class Declaration(NamedTuple):
     """Where and why a binding is declared; ``expires`` says until when.
 

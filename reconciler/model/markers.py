@@ -34,6 +34,7 @@ from reconciler.model.state import ClusterState
 #: Nobody can log in as this: a binding of it covers a name and permits nothing.
 NOBODY: Final = "User:__kr.nobody"
 _OPEN: Final = AccessControlEntry(WILDCARD_PRINCIPAL, WILDCARD, AclOperation.ALL, AclPermissionType.ALLOW)
+#: Of each mark, lease and flag that a run writes.
 MARK_ENTRY: Final = AccessControlEntry(NOBODY, WILDCARD, AclOperation.DESCRIBE, AclPermissionType.ALLOW)
 #: CLUSTER never: a bridge on it would let everyone alter ACLs. The client cannot write the other types.
 BRIDGED_TYPES: Final = (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.TRANSACTIONAL_ID)

@@ -99,11 +99,13 @@ _DOUBLE: Final = re.compile(
     r"|0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?\d+)[fFdD]?)",
     re.ASCII,
 )
-_NUMBERS = {ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES}
+#: Types whose values are whole numbers, and those whose values are numbers.
+WHOLE_NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES})
+NUMBERS: Final = WHOLE_NUMBERS | {ConfigType.DOUBLE}
 _UNLIMITED: Final = -1
 #: Of ``local.retention.…``: as ``retention.…`` says.
 _AS_ANOTHER: Final = "-2"
-_LOCAL: Final = "local."
+LOCAL: Final = "local."
 _UNITS: Final[Mapping[ConfigType, tuple[tuple[str, int], ...]]] = MappingProxyType(
     {
         ConfigType.MILLIS: (("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1000)),
@@ -160,7 +162,7 @@ def normal_form(name: str, value: str) -> str:
     """
     config_type = TOPIC_CONFIGS.get(name)
     text = value.strip(_TRIMMED)
-    if config_type in _NUMBERS:
+    if config_type in WHOLE_NUMBERS:
         return str(int(text)) if _INTEGER.fullmatch(text) and max(text) <= _LAST_CHAR else value
     if config_type is ConfigType.DOUBLE:
         return repr(_double(text)) if _DOUBLE.fullmatch(text) else value
@@ -236,8 +238,8 @@ def effective(configs: Mapping[str, str | None], names: Iterable[str], defaults:
 
 def _in_force(name: str, configs: Mapping[str, str | None], defaults: Mapping[str, str]) -> str | None:
     value = configs.get(name) or defaults.get(name)
-    if value == _AS_ANOTHER and name.startswith(_LOCAL):
-        return _in_force(name.removeprefix(_LOCAL), configs, defaults)
+    if value == _AS_ANOTHER and name.startswith(LOCAL):
+        return _in_force(name.removeprefix(LOCAL), configs, defaults)
     return None if value is None else normal_form(name, value)
 
 

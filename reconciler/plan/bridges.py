@@ -21,7 +21,14 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
 from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.observed import Facts
-from reconciler.plan.overlap import PatternIndex, coverage_change, covering_patterns, opaque_patterns, pattern_indexes
+from reconciler.plan.overlap import (
+    NO_PATTERNS,
+    PatternIndex,
+    coverage_change,
+    covering_patterns,
+    opaque_patterns,
+    pattern_indexes,
+)
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.proposal import Plan, Terms, bindings_after
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Step, Unbridged
@@ -34,7 +41,6 @@ _NO_PROBE: Final = "without a barrier probe default-allow cannot be observed, so
 _OPAQUE: Final = "ACLs of kinds that the client cannot name hide default-allow from the probe, so nothing is bridged"
 #: The names of the topics by which a probe observes default-allow, one of each run.
 _ASKED: Final = ResourcePattern(ResourceType.TOPIC, "__kr-flag.", PatternType.PREFIXED)
-_NO_PATTERNS: Final = PatternIndex(())
 
 
 def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
@@ -88,8 +94,8 @@ class _Holders:
         self._indexes = pattern_indexes(self._principals)
 
     def on(self, pattern: ResourcePattern) -> tuple[str, ...]:
-        other = self._other.get(pattern.resource_type, _NO_PATTERNS)
-        meeting = self._indexes.get(pattern.resource_type, _NO_PATTERNS).overlapping(pattern)
+        other = self._other.get(pattern.resource_type, NO_PATTERNS)
+        meeting = self._indexes.get(pattern.resource_type, NO_PATTERNS).overlapping(pattern)
         return tuple(sorted({name for own in meeting if not other.contains(own) for name in self._principals[own]}))
 
 
@@ -183,7 +189,7 @@ class _Sweep:
 
     def _met(self, pattern: ResourcePattern) -> str | None:
         """Why the whole of a pattern cannot be bridged that shares names with the other state."""
-        index = self.other.get(pattern.resource_type, _NO_PATTERNS)
+        index = self.other.get(pattern.resource_type, NO_PATTERNS)
         if not any(True for _ in index.overlapping(pattern)):
             return None
         if pattern.resource_type not in self.ground.names:
@@ -198,7 +204,7 @@ class _Sweep:
 
     def _names(self, pattern: ResourcePattern) -> Iterator[ResourcePattern]:
         """Existing names under a pattern whose coverage changes."""
-        index = self.other.get(pattern.resource_type, _NO_PATTERNS)
+        index = self.other.get(pattern.resource_type, NO_PATTERNS)
         for name in self.ground.existing(pattern):
             literal = ResourcePattern(pattern.resource_type, name)
             if not is_reserved(name) and not index.contains(literal):

@@ -21,7 +21,7 @@ from reconciler.model.state import ClusterState
 from reconciler.plan.difference import Skipped, SkipReason
 from reconciler.plan.guards import StepCharge
 from reconciler.plan.kinds.acl import deleted_bindings, is_acl_change, touched_bindings
-from reconciler.plan.overlap import PatternIndex, pattern_indexes
+from reconciler.plan.overlap import NO_PATTERNS, pattern_indexes
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, operations_words
@@ -33,7 +33,6 @@ from reconciler.plan.step import Step
 LEFT_OPEN: Final = "left-open"
 #: The rule of :func:`lock_callouts`.
 LOCKED: Final = "locked"
-_NO_PATTERNS: Final = PatternIndex(())
 _BRIDGE: Final = (
     "a bridge without a run, by which everybody may do everything there that no DENY refuses: apply the plan of that "
     "run again, or “reconciler cleanup” removes it"
@@ -55,7 +54,7 @@ def bridges_taken_over(live: ClusterState, changes: Iterable[Change]) -> dict[Ac
     there = standing_bridges(live.bindings)
     found: dict[AclBinding, set[AclBinding]] = {}
     for mark, marker in markers(live.bindings).items():
-        index = touched.get(marker.bridge.pattern.resource_type, _NO_PATTERNS)
+        index = touched.get(marker.bridge.pattern.resource_type, NO_PATTERNS)
         if marker.bridge in there and any(True for _ in index.overlapping(marker.bridge.pattern)):
             found.setdefault(marker.bridge, set()).add(mark)
     return found

@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, PatternType, ResourcePattern, ResourceType
@@ -85,6 +85,9 @@ class PatternIndex:
         if any(name[:length] in self._prefix for length in range(1, len(name) + 1)):
             return True
         return pattern.pattern_type is PatternType.LITERAL and name in self._single
+
+
+NO_PATTERNS: Final = PatternIndex(())
 
 
 class OverlapIndex:

@@ -14,7 +14,15 @@ from reconciler.dataclass import dataclass
 from reconciler.model.desired import DesiredTopic, Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.topic import Topic
-from reconciler.model.topic_configs import TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, normal_form, readable
+from reconciler.model.topic_configs import (
+    LOCAL,
+    TOPIC_CONFIGS,
+    UNLIMITED_CONFIGS,
+    WHOLE_NUMBERS,
+    ConfigType,
+    normal_form,
+    readable,
+)
 from reconciler.model.topic_rule import (
     CountRule,
     ExpressionRule,
@@ -30,7 +38,6 @@ from reconciler.model.topic_rule import (
 _NO_LIMIT: Final = -1
 #: A local limit with this value equals the limit without ``local.`` (KIP-405).
 _AS_THE_OTHER: Final = -2
-_LOCAL: Final = "local."
 #: The broker configs that apply to a new topic without a declared value.
 _DEFAULTS: Final = {"partitions": "num.partitions", "replicationFactor": "default.replication.factor"}
 
@@ -92,8 +99,8 @@ class TopicFacts:
             number = float(text) if TOPIC_CONFIGS.get(name) is ConfigType.DOUBLE else int(text)
         except ValueError:
             return None
-        if name in UNLIMITED_CONFIGS and number == _AS_THE_OTHER and name.startswith(_LOCAL):
-            return self.setting_number(name.removeprefix(_LOCAL))
+        if name in UNLIMITED_CONFIGS and number == _AS_THE_OTHER and name.startswith(LOCAL):
+            return self.setting_number(name.removeprefix(LOCAL))
         return math.inf if name in UNLIMITED_CONFIGS and number <= _NO_LIMIT else number
 
 
@@ -319,7 +326,6 @@ def _shown(name: str, topic: TopicFacts) -> str:
 
 #: The longest text that an expression is given; a topic's name has at most 249 characters.
 _LONGEST: Final = 300
-_NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES})
 _FAULT = re.compile(r"ERROR: <input>:([0-9]+):([0-9]+): (.*)")
 _CONTAINER: Final = " (in container '')"
 _STATUS = re.compile(r"^[A-Z_]+: | \[[A-Z_]+\]$")
@@ -444,7 +450,7 @@ def _data(topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> dict[str,
 def _typed(name: str, text: str) -> Any:
     config_type = TOPIC_CONFIGS.get(name)
     try:
-        if config_type in _NUMBERS:
+        if config_type in WHOLE_NUMBERS:
             return int(text)
         if config_type is ConfigType.DOUBLE:
             return float(text)

@@ -14,10 +14,11 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.model.desired import DesiredState, DesiredTopic, Expiry, Origin
+from reconciler.model.desired import UNWRITTEN, DesiredState, DesiredTopic, Expiry, Origin
 from reconciler.model.scope import ItemsByName, NameSelector
 from reconciler.model.topic import Topic
 from reconciler.model.topic_configs import (
+    NUMBERS,
     THROTTLE_CONFIGS,
     TOPIC_CONFIGS,
     UNLIMITED_CONFIGS,
@@ -247,8 +248,6 @@ _MOST: Final = 0.9
 _FEW: Final = 0.1
 #: A config with more distinct values than this gets no list of allowed values.
 _USUAL: Final = 10
-_NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES, ConfigType.DOUBLE})
-_NOWHERE: Final = Origin("", 1, 1)
 _MIN_INSYNC: Final = "min.insync.replicas"
 
 
@@ -270,7 +269,7 @@ class ProposedRule(NamedTuple):
 
 def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[ProposedRule, ...]:
     """The rules for existing topics, in a fixed order; empty without topics. All their numbers must be known."""
-    subjects = [facts_of(DesiredTopic(topic, _NOWHERE), ClusterContext()) for topic in sorted(topics)]
+    subjects = [facts_of(DesiredTopic(topic, UNWRITTEN), ClusterContext()) for topic in sorted(topics)]
     if not subjects:
         return ()
     found = [
@@ -285,10 +284,10 @@ def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[Propose
 
 def _proposed(name: str, part: RulePart, subjects: Sequence[TopicFacts], occasion: Occasion) -> ProposedRule:
     out = tuple(topic.name for topic in _breaking(part, subjects))
-    exception = TopicException(NameSelector(literal=out), occasion.reason, occasion.expires, _NOWHERE)
+    exception = TopicException(NameSelector(literal=out), occasion.reason, occasion.expires, UNWRITTEN)
     rule = TopicRule(
         occasion.document,
-        _NOWHERE,
+        UNWRITTEN,
         (part,),
         NameSelector(any_name=True),
         name=name,
@@ -307,7 +306,7 @@ def _kept_by_most(part: RulePart, subjects: Sequence[TopicFacts]) -> bool:
 
 
 def _names(subjects: Sequence[TopicFacts]) -> NameRule | None:
-    candidates = (NameRule(_NOWHERE, pattern) for pattern in NAME_PATTERNS)
+    candidates = (NameRule(UNWRITTEN, pattern) for pattern in NAME_PATTERNS)
     return next((part for part in candidates if _kept_by_most(part, subjects)), None)
 
 
@@ -315,18 +314,18 @@ def _partitions(subjects: Sequence[TopicFacts]) -> CountRule:
     counts = sorted(topic.partitions or 0 for topic in subjects)
     usual = counts[int(_MOST * (len(counts) - 1))]
     most = usual if counts[-1] > 2 * usual else counts[-1]
-    rule = CountRule(_NOWHERE, "partitions", counts[0] if counts[0] > 1 else None, most)
-    return rule if _kept_by_most(rule, subjects) else CountRule(_NOWHERE, "partitions", rule.minimum, counts[-1])
+    rule = CountRule(UNWRITTEN, "partitions", counts[0] if counts[0] > 1 else None, most)
+    return rule if _kept_by_most(rule, subjects) else CountRule(UNWRITTEN, "partitions", rule.minimum, counts[-1])
 
 
 def _replicas(subjects: Sequence[TopicFacts]) -> CountRule:
     factors = Counter(topic.replication_factor or 0 for topic in subjects)
-    usual = CountRule(_NOWHERE, "replicationFactor", factors.most_common(1)[0][0])
-    return usual if _kept_by_most(usual, subjects) else CountRule(_NOWHERE, "replicationFactor", min(factors))
+    usual = CountRule(UNWRITTEN, "replicationFactor", factors.most_common(1)[0][0])
+    return usual if _kept_by_most(usual, subjects) else CountRule(UNWRITTEN, "replicationFactor", min(factors))
 
 
 def _relation(subjects: Sequence[TopicFacts]) -> RelationRule | None:
-    part = RelationRule(_NOWHERE, _MIN_INSYNC, Relation.BELOW, "replicationFactor", required=False)
+    part = RelationRule(UNWRITTEN, _MIN_INSYNC, Relation.BELOW, "replicationFactor", required=False)
     is_set = any(_MIN_INSYNC in topic.configs for topic in subjects)
     return part if is_set and _kept_by_most(part, subjects) else None
 
@@ -345,12 +344,12 @@ def _setting(name: str, values: Sequence[str], subjects: Sequence[TopicFacts]) -
         return None
     required = len(values) >= _MOST * len(subjects)
     distinct = sorted(set(values))
-    number = TOPIC_CONFIGS.get(name) in _NUMBERS
+    number = TOPIC_CONFIGS.get(name) in NUMBERS
     if len(distinct) == 1 or (not number and len(distinct) <= _USUAL):
-        return SettingRule(_NOWHERE, name, required, allowed=tuple(distinct))
+        return SettingRule(UNWRITTEN, name, required, allowed=tuple(distinct))
     low, high = _limits(name, distinct) if number else (None, None)
-    within = SettingRule(_NOWHERE, name, required, minimum=low, maximum=high)
-    part = within if _kept_by_most(within, subjects) else SettingRule(_NOWHERE, name, required, minimum=low)
+    within = SettingRule(UNWRITTEN, name, required, minimum=low, maximum=high)
+    part = within if _kept_by_most(within, subjects) else SettingRule(UNWRITTEN, name, required, minimum=low)
     return part if required or part.minimum is not None else None
 
 

@@ -12,7 +12,7 @@ from reconciler.access.questions import GivenBy
 from reconciler.access.reach import Hop
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
+from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
 from reconciler.model.characters import as_name, counted, safe
 from reconciler.model.desired import moment_text
 from reconciler.model.frozen import FrozenMap
@@ -305,8 +305,6 @@ def _told(answer: BrokerAnswer) -> str:
 # there are none.
 
 _USER: Final = "User:"
-#: Kafka's name for whoever does not log in.
-_ANONYMOUS: Final = "User:ANONYMOUS"
 _ONLY: Final = "and the operator states that SCRAM is the only way"
 
 
@@ -334,7 +332,7 @@ class BesideAcls:
         name = _name(principal)
         if name is None:
             return
-        if (words := self._login(name)) is not None and principal != _ANONYMOUS:
+        if (words := self._login(name)) is not None and principal != ANONYMOUS:
             yield safe(words)
         for key, quota in self._limits(name).items():
             yield safe(f"quota without a client id: {key} = {limit_text(key, quota.values[key])} by {quota.entity}")
@@ -363,7 +361,7 @@ class BesideAcls:
     def can_log_in(self, principal: str) -> bool | None:
         """``None`` where it is not known, as of everybody who may have another way."""
         name = _name(principal)
-        if self.users is None or name is None or principal in (_ANONYMOUS, WILDCARD_PRINCIPAL):
+        if self.users is None or name is None or principal in (ANONYMOUS, WILDCARD_PRINCIPAL):
             return None
         user = self.users.get(name)
         if user is not None and user.values.keys() - user.disabled:

@@ -24,16 +24,16 @@ from reconciler.model.acl import (
 from reconciler.model.characters import Style, as_name, counted, plain, safe
 from reconciler.model.desired import Declaration, Origin
 from reconciler.model.scope import RESOURCE_FIELDS
+from reconciler.plan.review.access_change import EVERYBODY_ELSE
 from reconciler.results.access import AccessView, times
 from reconciler.results.words import access_document, names_words, note_document, note_words, pattern_words
 from reconciler.show.fleet_report import columns_of
 from reconciler.show.result import Made
 
-_EVERYBODY: Final = "everybody else"
 _SUPER_USER: Final = "super user"
 _EVERYTHING: Final = "everything"
 _NOTHING: Final = "nothing"
-_ALIKE: Final = (f"what {_EVERYBODY} can do", "on names that no ACL of its own covers")
+_ALIKE: Final = (f"what {EVERYBODY_ELSE} can do", "on names that no ACL of its own covers")
 #: Of a principal whose rows are on names of its own.
 LIKE_EVERYBODY: Final = " ".join(_ALIKE)
 _COLUMNS: Final = ("PRINCIPAL", "ON", "BY", "DECLARED")
@@ -57,7 +57,7 @@ class Holding:
     @property
     def name(self) -> str:
         """How it is called in a report."""
-        return self.principal or _EVERYBODY
+        return self.principal or EVERYBODY_ELSE
 
 
 def holdings(
@@ -181,7 +181,7 @@ def row_words(row: Access, *, who: bool = False) -> str:
     operations = _operations(row)
     hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
     doubt = "" if row.certain else "  (perhaps: depends on what is unknown about the cluster)"
-    subject = f"{row.principal or _EVERYBODY}: " if who else f"{operations} on "
+    subject = f"{row.principal or EVERYBODY_ELSE}: " if who else f"{operations} on "
     return safe(f"{subject}{row.region.describe()}{hosts}{doubt}")
 
 
@@ -245,7 +245,7 @@ def _holders(held: Holders) -> str:
 def _many(principals: Set[str | None]) -> str:
     named = len(principals - {None})
     parts = [counted(named, "principal")] if named else []
-    return " and ".join([*parts, *(["everybody else" if named else "everybody"] if None in principals else [])])
+    return " and ".join([*parts, *([EVERYBODY_ELSE if named else "everybody"] if None in principals else [])])
 
 
 def _names(pattern: ResourcePattern, held: Holders) -> str:
@@ -266,7 +266,7 @@ def _holder_rows(view: AccessView, operation: AclOperation, held: Holders) -> li
         hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
         perhaps = "" if row.certain else " (perhaps)"
         by = tuple(_by(view, operation, row))
-        rows.append(_HolderRow(row.principal or _EVERYBODY, f"{row.region.describe()}{hosts}{perhaps}", by))
+        rows.append(_HolderRow(row.principal or EVERYBODY_ELSE, f"{row.region.describe()}{hosts}{perhaps}", by))
     rows += [_HolderRow(one, _EVERYTHING, ((_SUPER_USER, ""),)) for one in sorted(held.super_users)]
     return rows
 
@@ -304,7 +304,7 @@ def holders_table(
         for access in (*held.lacking, *held.cluster_admins):
             can = " and ".join(f"can {one.name}" for one in sorted(access.operations)) or f"cannot {operation.name}"
             hosts = "" if access.hosts == ANY_HOST else f" from {access.hosts}"
-            who, where = access.principal or _EVERYBODY, f"{access.region.describe()}{hosts}"
+            who, where = access.principal or EVERYBODY_ELSE, f"{access.region.describe()}{hosts}"
             rows.append([*start, who, can, where, "", "", end])
         if not held.rows and not held.super_users:
             rows.append([*start, "nobody", f"can {operation.name}", _names(pattern, held), "", "", end])

@@ -18,7 +18,7 @@ from reconciler.plan.review.access_change import (
     ending_words,
     operations_words,
 )
-from reconciler.plan.review.callouts import while_super_user
+from reconciler.plan.review.callouts import MILD, while_super_user
 from reconciler.policy.owners import Agreement
 
 _TOPICS_NAMED: Final = 4
@@ -34,7 +34,6 @@ _ROOM: Final = 4_000
 _OVER_ALL: Final = frozenset({AclOperation.ALTER, AclOperation.ALTER_CONFIGS, AclOperation.CLUSTER_ACTION})
 #: See :func:`gravity`.
 MOST_HARMLESS: Final = 9
-_MILD: Final = frozenset({AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +126,7 @@ def gravity(row: AccessChange, sign: str) -> int:
     all names, internal topics, what exists, what may come to be.
     """
     operations, kind = set(_operations(row, sign)), row.region.resource_type
-    mild = operations <= _MILD
+    mild = operations <= MILD
     if sign == "-":
         return 6 if row.principal is None or row.topic_count else 8
     if kind is ResourceType.CLUSTER and operations & _OVER_ALL:

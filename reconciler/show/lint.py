@@ -19,7 +19,7 @@ from reconciler.results.findings import Finding, FindingGroup, FindingRow, Level
 from reconciler.show.document import FEW, first_lines, first_names
 from reconciler.show.findings import idle_exceptions, lint_finding, unseen_findings
 
-_LEVELS: Final = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
+LEVEL_STYLES: Final = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
 #: Rows of all rules that are errors together, of all others together, and how many each rule has at least.
 _ROOM: Final = 40
 _FEWEST: Final = 2
@@ -131,7 +131,7 @@ def group_lines(
     """
     advice = f": {safe(group.advice)}" if group.advice else ""
     name = "" if group.name == group.rule else f" {group.name}"
-    yield style(_LEVELS[group.level], f"{group.level} {safe(group.rule + name)} ({group.total:,})") + advice
+    yield style(LEVEL_STYLES[group.level], f"{group.level} {safe(group.rule + name)} ({group.total:,})") + advice
     messages = {row.message for row in group.rows}
     common = messages.pop() if len(messages) == 1 and len(group.rows) > 1 else ""
     if common:

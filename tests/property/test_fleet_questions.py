@@ -15,9 +15,10 @@ from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, AclPermission
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.app.access import EVERYBODY_ELSE, AccessReach, ReachMemory, reaches
+from reconciler.parts.fleet.app.access import AccessReach, ReachMemory, reaches
 from reconciler.parts.fleet.tables import COLUMNS
 from reconciler.parts.fleet.tasks.comparing import OutlierQuestion, chosen
+from reconciler.plan.review.access_change import EVERYBODY_ELSE
 from tests.property.strategies import states
 from tests.worlds import bindings
 

@@ -29,7 +29,7 @@ from reconciler.manifest.read.problem import Code, Problem, did_you_mean, in_ord
 from reconciler.model.desired import Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import NameSelector
-from reconciler.model.topic_configs import TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, normal_form
+from reconciler.model.topic_configs import NUMBERS, TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, normal_form
 from reconciler.model.topic_rule import (
     Bound,
     CountRule,
@@ -56,7 +56,6 @@ if TYPE_CHECKING:
 
 # What a policy asks of settings: allowed values in normal form, limits with units, relations between numbers.
 
-_NUMBERS: Final = frozenset({ConfigType.INTEGER, ConfigType.MILLIS, ConfigType.BYTES, ConfigType.DOUBLE})
 #: What a relation can speak of besides settings.
 _OPERANDS: Final = ("partitions", "replicationFactor", "brokers")
 _SAYS = Trouble(Code.POLICY_FORM, "this asks nothing of the setting", "add required, forbidden, allowed, min or max")
@@ -120,7 +119,7 @@ def _bound(name: str, node: Node | None, findings: Findings) -> Bound | None:
     if not isinstance(node, ScalarNode) or findings.marks(node):
         return None
     config_type = TOPIC_CONFIGS.get(name)
-    if config_type is not None and config_type not in _NUMBERS:
+    if config_type is not None and config_type not in NUMBERS:
         findings.add(
             Trouble(Code.POLICY_FORM, f"{name} has no least and no greatest value", "list the allowed ones"), node
         )
@@ -168,7 +167,7 @@ def _check_operand(node: Node | None, findings: Findings) -> None:
     if config_type is None:
         advice = did_you_mean(node.plain, [*TOPIC_CONFIGS, *_OPERANDS], f"a setting, or one of {', '.join(_OPERANDS)}")
         findings.add(Trouble(Code.POLICY_FORM, f"a topic has no number {quoted(node.plain)}", advice), node)
-    elif config_type not in _NUMBERS:
+    elif config_type not in NUMBERS:
         findings.add(Trouble(Code.POLICY_FORM, f"{node.plain} is not a number", "compare numbers only"), node)
 
 

@@ -24,7 +24,7 @@ from reconciler.manifest.parts.rules import (
 from reconciler.manifest.read.findings import Findings, Trouble
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AccessControlEntry, AclBinding, ResourcePattern
-from reconciler.model.desired import Declaration, Expiry, KnowsEnds, Origin
+from reconciler.model.desired import FOREVER, Declaration, Expiry, KnowsEnds, Origin
 from reconciler.model.scope import Selector
 
 # Bindings with what declares them, as few objects as can be: there may be millions.
@@ -205,7 +205,6 @@ class OutsideScope:
 
 #: More than any controller is known to keep up with: Kafka's own benchmark of its authorizer ends at 2,500,000.
 MAX_BINDINGS: Final = 3_000_000
-_FOREVER = Expiry(datetime.date.max)
 _OUTSIDE: Final = (
     "a binding is in scope only if its whole pattern is; widen the scope, or limit the document's clusters"
 )
@@ -367,4 +366,4 @@ def _files(declaration: Declaration) -> tuple[str, str | None]:
 
 def _rank(declaration: Declaration) -> tuple[float, Declaration]:
     """The one that wants a binding longest comes first, then the one declared first."""
-    return -(declaration.expires or _FOREVER).end.timestamp(), Declaration(declaration.origin)
+    return -(declaration.expires or FOREVER).end.timestamp(), Declaration(declaration.origin)

@@ -263,7 +263,7 @@ class Resources(fields.ManifestModel):
     )
 
 
-_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here", "keep one of them")
+FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here", "keep one of them")
 _ONLY_TRUE = Trouble(Code.RULE_FORM, "only true makes sense here", "remove the field")
 ANY_IN_A_LIST = Trouble(Code.RULE_FORM, "{any: true} is every name: the rest adds nothing", "write it alone")
 
@@ -314,7 +314,7 @@ class PatternTable:
     def _forms(self, kind: ResourceType, node: MappingNode, findings: Findings) -> list[Named]:
         # Two forms in one mapping could mean either or both; the reader of a review must not have to guess.
         if len(node.keys) != 1 and not findings.marks(node):
-            findings.add(_FORMS, node)
+            findings.add(FORMS, node)
         found: list[Named] = []
         for form, value in node.values.items():
             if form == "any":

@@ -34,7 +34,6 @@ _EMPTY = Trouble(Code.SELECTOR_FORM, "this item selects nothing", "name principa
 _TWO = Trouble(
     Code.SELECTOR_FORM, "an item speaks of one kind of resource: no binding is of two", "make an item of each"
 )
-_FORMS = Trouble(Code.RULE_FORM, "exactly one of prefix, any and literal is expected here", "keep one of them")
 
 
 def declare_scope(spec: MappingNode, table: resources.PatternTable, findings: Findings) -> Scope:
@@ -100,13 +99,13 @@ def principal_names(node: Node | None, findings: Findings) -> NameSelector | Non
         return None
     if isinstance(node, MappingNode) and "any" in node.values:
         if len(node.keys) != 1:
-            findings.add(_FORMS, node)
+            findings.add(resources.FORMS, node)
         if node.text("any") == "false":
             findings.add(Trouble(Code.RULE_FORM, "only true makes sense here", "leave it out"), node.values["any"])
         return NameSelector(any_name=True)
     for item in [node, *node.items] if isinstance(node, SequenceNode) else [node]:
         if isinstance(item, MappingNode) and ("any" in item.values or len(item.keys) != 1):
-            findings.add(resources.ANY_IN_A_LIST if "any" in item.values else _FORMS, item)
+            findings.add(resources.ANY_IN_A_LIST if "any" in item.values else resources.FORMS, item)
     literal, prefixes = set[str](), set[str]()
     for form, scalar in resources.name_scalars(node):
         (prefixes if form == "prefix" else literal).add(scalar.plain)

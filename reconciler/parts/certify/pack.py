@@ -23,7 +23,7 @@ from reconciler.codec.document import compact, load
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.characters import counted, safe
-from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_of
+from reconciler.model.desired import UNWRITTEN, Declaration, DesiredState, Expiry, instant_of
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import standing_bridges
 from reconciler.model.says import AnyText, Says
@@ -53,7 +53,7 @@ from reconciler.parts.certify.campaign import (
 )
 from reconciler.parts.certify.rights import OwnedNames, Standing, rights_of
 from reconciler.parts.edit.app.editing import ManifestEdit, edit, gain_of
-from reconciler.parts.edit.app.grant import NOWHERE, on_cluster
+from reconciler.parts.edit.app.grant import on_cluster
 from reconciler.results.words import binding_words
 from reconciler.snapshot.document import SnapshotError, parse_snapshot
 from reconciler.system.openssh import SignersError, parse_allowed_signers
@@ -186,15 +186,15 @@ class _Ends:
             elif binding in before:
                 bindings[binding] = before[binding]._replace(expires=self._end(before[binding], end))
             elif self._is_ours(binding):
-                bindings[binding] = Declaration(NOWHERE, self._reason, None, end)
+                bindings[binding] = Declaration(UNWRITTEN, self._reason, None, end)
         for part, (whole, end) in self.fates.narrower.items():
             if part in bindings:
                 # Of an earlier close; one that was there when it was opened has answers of its own.
                 if part not in self.fates.ends:
                     bindings[part] = bindings[part]._replace(expires=self._end(bindings[part], end))
             elif (whole in before or self._is_ours(whole)) and not end.over(self.at):
-                note = before.get(whole, Declaration(NOWHERE, self._reason))
-                bindings[part] = Declaration(NOWHERE, note.reason, note.ticket, self._end(note, end))
+                note = before.get(whole, Declaration(UNWRITTEN, self._reason))
+                bindings[part] = Declaration(UNWRITTEN, note.reason, note.ticket, self._end(note, end))
         for part, end in self._parts_made():
             if end is None or end.over(self.at):
                 bindings.pop(part, None)

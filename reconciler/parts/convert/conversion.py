@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
+    CLUSTER_NAME,
     WILDCARD,
     AccessControlEntry,
     AclBinding,
@@ -80,6 +81,10 @@ class Resource(NamedTuple):
     kind: str
     name: str
     form: str = "literal"
+
+
+#: The cluster, which has one name.
+CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,8 +33,8 @@ _ALL: Final = "\0all"
 MAX_FILE_BYTES: Final = 256 * 1024 * 1024
 #: Stands for standard input.
 STDIN: Final = "-"
-_JSON: Final = (".json", ".tfstate")
-_YAML: Final = (".yaml", ".yml")
+JSON: Final = (".json", ".tfstate")
+YAML: Final = (".yaml", ".yml")
 _DOCUMENT: Final = re.compile(r"---(\s|$)")
 _LINE: Final = re.compile(r"[0-9]+")
 _COMMENT: Final = re.compile(r"\s*(?:#+|//)(?!!)(.*)")
@@ -330,7 +330,7 @@ class SourceFiles:
         name = normpath(name)
         if name not in self._parsed:
             text = self.text(name)
-            self._parsed[name] = [json_tree(name, text)] if name.lower().endswith(_JSON) else yaml_trees(name, text)
+            self._parsed[name] = [json_tree(name, text)] if name.lower().endswith(JSON) else yaml_trees(name, text)
         return self._parsed[name]
 
     def refuse_template(self, name: str) -> None:
@@ -358,7 +358,7 @@ class SourceFiles:
         """The comment right above a ``file:line``, without its marks; nothing where there is none, as in JSON."""
         file, _, line = place.partition(":")
         number = _LINE.match(line)
-        if number is None or file.lower().endswith(_JSON):
+        if number is None or file.lower().endswith(JSON):
             return ()
         lines, above = self._lines(file), min(int(number[0]) - 1, len(self._lines(file)))
         found = []
@@ -371,7 +371,7 @@ class SourceFiles:
         """The comment with which the YAML document begins that holds a ``file:line``; nothing in other files."""
         file, _, line = place.partition(":")
         number = _LINE.match(line)
-        if number is None or not file.lower().endswith(_YAML):
+        if number is None or not file.lower().endswith(YAML):
             return ()
         if file not in self._tops:
             lines = self._lines(file)

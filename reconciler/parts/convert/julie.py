@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import CLUSTER_NAME
-from reconciler.parts.convert.conversion import Conversion, Resource
+from reconciler.parts.convert.conversion import CLUSTER, Conversion, Resource
 from reconciler.parts.convert.files import SourceError, SourceFiles, Tree, by_name
 
 # JulieOps' settings, as far as they decide which topics and ACLs it creates.
@@ -100,7 +99,6 @@ def filled(template: str, values: Mapping[str, str]) -> str:
 
 # What JulieOps' roles mean in ACLs: ``AclsBindingsBuilder`` and the defaults of the classes that it reads.
 
-_CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
 _ALWAYS_ALLOW: Final = "JulieOps creates an ALLOW whatever permissionType says: decide which one is meant"
 _METADATA: Final = {"metadata": "metadata of a principal is not managed"}
 
@@ -154,7 +152,7 @@ class JulieAccess:
             self._add_binding(node, _starred("transactional id", transaction), "DESCRIBE", "WRITE")
         # JulieOps only checks that idempotence is present, not its value.
         if transaction is not None or node.text("idempotence") is not None:
-            self._add_binding(node, _CLUSTER, "IDEMPOTENT_WRITE")
+            self._add_binding(node, CLUSTER, "IDEMPOTENT_WRITE")
 
     def _consumer(self, node: Tree, topic: Resource) -> None:
         self._add_binding(node, topic, "DESCRIBE", "READ")
@@ -206,7 +204,7 @@ class JulieAccess:
             name = node.text(f"{field}_topic") or default or "connect-configs"
             self._add_binding(node, Resource("topic", name), "READ", "WRITE")
         if self._settings.connectors_create_topics:
-            self._add_binding(node, _CLUSTER, "CREATE")
+            self._add_binding(node, CLUSTER, "CREATE")
         self._add_binding(node, Resource("group", node.text("group") or "connect-cluster"), "READ")
         self._flow(node)
 
@@ -233,7 +231,7 @@ class JulieAccess:
         for topic in (*topics, Resource("topic", "_confluent-controlcenter", "prefixed")):
             self._add_binding(node, topic, "WRITE", "READ", "CREATE", "DESCRIBE")
         self._add_binding(node, Resource("topic", "*"), "CREATE")
-        self._add_binding(node, _CLUSTER, "DESCRIBE", "DESCRIBE_CONFIGS")
+        self._add_binding(node, CLUSTER, "DESCRIBE", "DESCRIBE_CONFIGS")
 
     def ksql_server(self, node: Tree) -> None:
         """An instance of a ksqlDB server."""
@@ -243,7 +241,7 @@ class JulieAccess:
         if name is None:
             self._conversion.skip(node, f"ksqlDB server of {node.text('principal')}", "it has no ksqlDbId")
             return
-        self._add_binding(node, _CLUSTER, "DESCRIBE_CONFIGS")
+        self._add_binding(node, CLUSTER, "DESCRIBE_CONFIGS")
         self._add_binding(node, Resource("topic", f"_confluent-ksql-{name}", "prefixed"), "ALL")
         self._add_binding(node, Resource("topic", f"{name}ksql_processing_log"), "ALL")
         self._add_binding(node, Resource("group", f"_confluent-ksql-{name}", "prefixed"), "ALL")

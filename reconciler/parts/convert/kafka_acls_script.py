@@ -12,14 +12,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from reconciler.model.acl import CLUSTER_NAME
 from reconciler.model.config_resource import ConfigResource
 from reconciler.model.kinds.client_metrics import INTERVAL, MATCH, METRICS, ClientMetrics
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.kinds.scram_user import SCRAM_CODES
-from reconciler.parts.convert.conversion import Conversion, Resource, add_foreign
-from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
+from reconciler.parts.convert.conversion import CLUSTER, Conversion, Resource, add_foreign
+from reconciler.parts.convert.files import YAML, SourceError, SourceFiles, Tree
 from reconciler.parts.convert.shell import (
     Command,
     Word,
@@ -101,8 +100,6 @@ _HIDDEN: Final = "it seems to call kafka-acls in a way that only the shell can f
 _GENERATED: Final = "the tool makes up a name at each run: use reconciler export after the script"
 _DELETES_METRICS: Final = "it deletes configs of client metrics: use reconciler export after the script"
 _IN_YAML: Final = "no container of a Kubernetes workload runs it: whether anything does is not known here"
-_YAML: Final = (".yaml", ".yml")
-_CLUSTER: Final = Resource("cluster", CLUSTER_NAME)
 _Options = Mapping[str, Sequence[str]]
 
 
@@ -112,9 +109,9 @@ class _UnreadCommandError(Exception):
 
 def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
     """Every call of the tools, also after sudo, docker exec or kubectl exec and in the text of ``bash -c``."""
-    for name in files.ending(".sh", ".bash", ".ksh", ".cmd", ".txt", *_YAML):
+    for name in files.ending(".sh", ".bash", ".ksh", ".cmd", ".txt", *YAML):
         script = _Calls(name, conversion)
-        if name.lower().endswith(_YAML):
+        if name.lower().endswith(YAML):
             for tree in conversion.rendered(files, name):
                 _read_workload(tree, script, conversion)
             script.finish()
@@ -497,7 +494,7 @@ def _grants(options: _Options, named: Sequence[Resource]) -> Iterator[tuple[Reso
         yield from ((resource, ("WRITE", "DESCRIBE", "CREATE")) for resource in of["topic"])
         yield from ((resource, ("WRITE", "DESCRIBE")) for resource in of["transactional id"])
         if "idempotent" in options:
-            yield _CLUSTER, ("IDEMPOTENT_WRITE",)
+            yield CLUSTER, ("IDEMPOTENT_WRITE",)
     if "consumer" in options:
         yield from ((resource, ("READ", "DESCRIBE")) for resource in of["topic"])
         yield from ((resource, ("READ",)) for resource in of["group"])
@@ -505,7 +502,7 @@ def _grants(options: _Options, named: Sequence[Resource]) -> Iterator[tuple[Reso
         operations = tuple(options.get("operation") or ("ALL",))
         yield from ((resource, operations) for resource in named)
         if "cluster" in options:
-            yield _CLUSTER, operations
+            yield CLUSTER, operations
 
 
 def _may_match(pattern: str, name: str) -> bool:

@@ -11,13 +11,11 @@ from collections.abc import Iterable, Mapping
 from posixpath import normpath
 from typing import Final
 
-from reconciler.model.acl import CLUSTER_NAME
 from reconciler.model.frozen import FrozenMap
-from reconciler.parts.convert.conversion import Conversion, Resource
-from reconciler.parts.convert.files import SourceError, SourceFiles, Tree
+from reconciler.parts.convert.conversion import CLUSTER, Conversion, Resource
+from reconciler.parts.convert.files import YAML, SourceError, SourceFiles, Tree
 
 _FILES: Final = ("services", "topics", "users")
-_YAML: Final = (".yaml", ".yml")
 _STATES: Final = ("state.yaml", "state.yml")
 _UNTOUCHED: Final = "topics that no manifest declares are never deleted here, so none needs to be listed"
 _TOPIC_LISTS: Final = {"blacklist": _UNTOUCHED, "whitelist": _UNTOUCHED}
@@ -30,7 +28,7 @@ _ROLES: Final[Mapping[str, tuple[tuple[Resource, tuple[str, ...]], ...]]] = Froz
         "reader": ((Resource("topic", "*"), ("READ",)), (Resource("group", "*"), ("READ",))),
         "writer": ((Resource("topic", "*"), ("WRITE",)),),
         "operator": (
-            (Resource("cluster", CLUSTER_NAME), ("DESCRIBE",)),
+            (CLUSTER, ("DESCRIBE",)),
             (Resource("topic", "*"), ("DESCRIBE", "DESCRIBE_CONFIGS")),
             (Resource("group", "*"), ("READ", "DESCRIBE")),
         ),
@@ -50,7 +48,7 @@ def read_kafka_gitops(files: SourceFiles, conversion: Conversion) -> None:
     named = (state.text("settings", "files", part) for part in _FILES)
     read = {name, *(normpath(other) for other in named if other is not None)}
     for other in files.names:
-        if other not in read and other.lower().endswith(_YAML):
+        if other not in read and other.lower().endswith(YAML):
             conversion.add_unmanaged(other, "a file", f"{name} does not name it, so kafka-gitops does not read it")
     settings = state.get("settings")
     conversion.set_aside(settings.get("topics"), _TOPIC_LISTS)
@@ -72,7 +70,7 @@ def read_kafka_gitops(files: SourceFiles, conversion: Conversion) -> None:
 
 def _state_file(files: SourceFiles) -> str:
     """The main file; raises :class:`SourceError` if several could be it."""
-    found = [name for name in files.ending(*_YAML) if name in _STATES] or list(files.ending(*_YAML))
+    found = [name for name in files.ending(*YAML) if name in _STATES] or list(files.ending(*YAML))
     if len(found) > 1:
         raise SourceError(f"{files.root}: {' and '.join(found[:2])} could both be the state: name one")
     return found[0]
@@ -143,7 +141,7 @@ class _Expansion:
         bind = self.conversion.add_binding
         bind(principal, Resource("topic", application, "prefixed"), _STREAMS, where)
         bind(principal, Resource("group", application), ("READ", "DESCRIBE", "DELETE"), where)
-        bind(principal, Resource("cluster", CLUSTER_NAME), ("DESCRIBE_CONFIGS",), where)
+        bind(principal, CLUSTER, ("DESCRIBE_CONFIGS",), where)
 
     def _connect(self, principal: str, name: str, node: Tree) -> None:
         storage = node.get("storage-topics")

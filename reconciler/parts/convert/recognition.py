@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.parts.convert.conversion import PRINCIPAL, PRINCIPALS, Conversion, ConversionResult, Sign, add_foreign
-from reconciler.parts.convert.files import STDIN, SourceError, SourceFiles, Tree
+from reconciler.parts.convert.files import JSON, STDIN, YAML, SourceError, SourceFiles, Tree
 from reconciler.parts.convert.kafka_security_manager import is_heading
 from reconciler.parts.convert.redpanda import table_columns
 from reconciler.parts.convert.shell import CALL, calls_tools
@@ -102,8 +102,6 @@ _OWN_KINDS: Final = {
 }
 #: Documents that only count beside others of their format.
 _BESIDE: Final = "beside"
-_YAML: Final = (".yaml", ".yml")
-_JSON: Final = (".json", ".tfstate")
 _SCRIPTS: Final = (".sh", ".bash", ".ksh", ".cmd", ".bat")
 #: Formats in whose own language double braces stand.
 _WITH_BRACES: Final = ("ansible", "julie")
@@ -149,13 +147,13 @@ class Recognition:
         except SourceError as error:
             self.others[name] = str(error).partition(": ")[2]
             return
-        found = None if name.lower().endswith((*_YAML, *_JSON)) else _text_sign(name, text)
+        found = None if name.lower().endswith((*YAML, *JSON)) else _text_sign(name, text)
         table = found is None and table_columns(text) is not None
         if found is not None or table:
             source_format, words, line = found or ("redpanda", "the headings of rpk", 1)
             self.parts.setdefault(source_format, {})[name] = None
             self.signs.setdefault(source_format, Sign(source_format, words, f"{name}:{line}"))
-        elif name.lower().endswith((*_YAML, *_JSON)) or name == STDIN or text.lstrip()[:1] in ("{", "["):
+        elif name.lower().endswith((*YAML, *JSON)) or name == STDIN or text.lstrip()[:1] in ("{", "["):
             self._documents(files, name)
         else:
             self.others[name] = None

@@ -34,7 +34,7 @@ from reconciler.codec.codec import SchemaError
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType, ResourcePattern
 from reconciler.model.characters import counted
-from reconciler.model.desired import Declaration, DesiredState, Origin
+from reconciler.model.desired import UNWRITTEN, Declaration, DesiredState
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.markers import (
     LONGEST,
@@ -54,7 +54,7 @@ from reconciler.plan.review.access_review import AccessTrend
 from reconciler.show.rounds import ApprovedOutcome, ApprovedStatus
 from reconciler.system.journal import LogTail, read_records
 
-_STAYS: Final = Declaration(Origin("", 1, 1))
+_STAYS: Final = Declaration(UNWRITTEN)
 _BREAK_GLASS: Final = _STAYS._replace(reason="break-glass access is over")
 #: Guards that judge all that is deleted together: a part that they let pass would lead round them.
 _OF_ALL: Final = frozenset({Guard.LIMIT, Guard.EMPTY_LIVE})

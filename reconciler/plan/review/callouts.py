@@ -24,6 +24,7 @@ from reconciler.model.acl import (
     AclPermissionType,
     ResourceType,
 )
+from reconciler.model.addresses import ANY_OTHER_HOST
 from reconciler.model.characters import as_name, binding_name
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import KafkaVersion
@@ -78,7 +79,7 @@ _RECONFIGURES: Final = (
     "trust stores, and the retention of every topic"
 )
 #: Grants of no more than this are shown last, on whatever names.
-_MILD: Final = frozenset({AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS})
+MILD: Final = frozenset({AclOperation.DESCRIBE, AclOperation.DESCRIBE_CONFIGS})
 #: So many principals of whom the same is said are counted, and this many of them named.
 _FOLDED: Final = 4
 _NAMED: Final = 3
@@ -97,7 +98,7 @@ def callouts(
     alike: dict[tuple[bool, int, str, str], dict[str, Callout]] = {}
     for row in rows:
         if row.gained:
-            mild = row.principal is not None and _MILD.issuperset(row.gained)
+            mild = row.principal is not None and MILD.issuperset(row.gained)
             when = "" if row.since is None else f", {ending_words(row.since)}"
             for item in (*_of_row(row), *_labelled(row, labelled), *_of_super_user(row)):
                 found = replace(item, text=f"{item.text}{when}") if when else item
@@ -301,8 +302,6 @@ def _moves(change: Change, binding: AclBinding, row: DifferenceRow) -> bool:
 #
 # Access before and after is computed on all live bindings (``reconciler.access``), whatever the scope is.
 
-#: An address that documentation keeps for itself (RFC 5737): a host that no binding names.
-_ANY_OTHER_HOST: Final = "192.0.2.1"
 _OWN: Final = (AclOperation.DESCRIBE, AclOperation.ALTER)
 _BROKERS: Final = (AclOperation.CLUSTER_ACTION,)
 _POWERS: Final = frozenset({AclOperation.ALTER, AclOperation.ALTER_CONFIGS})
@@ -365,7 +364,7 @@ def _hosts(bindings: Iterable[AclBinding], principal: str, version: KafkaVersion
     Texts that no connection comes from are left out: nobody held anything there.
     """
     named = {binding.entry.host for binding in bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)}
-    return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {_ANY_OTHER_HOST}
+    return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {ANY_OTHER_HOST}
 
 
 def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
@@ -381,7 +380,7 @@ def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
     for selector in facts.protect:
         for row in moved.near(selector):
             if _touches(selector, row, own, super_users):
-                who = row.principal or "everybody else"
+                who = row.principal or EVERYBODY_ELSE
                 said = who if row.principal is None else as_name(who)
                 name = who if selector.names is None else f"{row.region}"
                 words = refusal(Guard.PROTECTED, name, f"changes what {said} may do on {row.region}")

@@ -29,7 +29,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.characters import as_name, pattern_name
-from reconciler.model.desired import Control, Declaration, DesiredState, Expiry, Links, ends_of
+from reconciler.model.desired import FOREVER, Control, Declaration, DesiredState, Links, ends_of
 from reconciler.model.listing import NOT_READ, Create
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
@@ -216,8 +216,6 @@ class _Remaining:
 
 #: So many of several are named.
 _NAMED: Final = 3
-#: The end of what has none.
-_NEVER: Final = Expiry(datetime.date.max)
 
 
 def kept_longer(live: ClusterState, wanted: DesiredState, base: DesiredState, scope: Scope) -> tuple[Callout, ...]:
@@ -286,13 +284,13 @@ def _denied(binding: AclBinding) -> str:
 
 def _sooner(subject: str, declaration: Declaration, was: Declaration) -> Iterator[str]:
     """``quota of user a ends on 2026-12-31, and in the base never``."""
-    if declaration.expires is not None and declaration.expires.end < (was.expires or _NEVER).end:
+    if declaration.expires is not None and declaration.expires.end < (was.expires or FOREVER).end:
         yield f"{subject} ends with {declaration.expires}, and in the base {was.expires or 'never'}"
 
 
 def _longer(access: str, declaration: Declaration, was: Declaration | None) -> Iterator[str]:
-    until = declaration.expires or _NEVER
-    if was is not None and until.end <= (was.expires or _NEVER).end:
+    until = declaration.expires or FOREVER
+    if was is not None and until.end <= (was.expires or FOREVER).end:
         return
     end = "for good" if declaration.expires is None else f"until {declaration.expires}"
     instead = ", which the base does not declare" if was is None else f" instead of until {was.expires}"

@@ -6,11 +6,11 @@ from dataclasses import replace
 from reconciler.model.characters import Style, plain, safe
 from reconciler.plan.file import as_shown
 from reconciler.plan.guards import NO_GUARDRAILS
-from reconciler.results.findings import CheckStatus, Finding, Level, finding_groups
+from reconciler.results.findings import CheckStatus, Finding, finding_groups
 from reconciler.show.document import FEW, first_lines, lines_shown
 from reconciler.show.fleet_report import drift_lines
 from reconciler.show.formats import FormatOptions
-from reconciler.show.lint import group_lines
+from reconciler.show.lint import LEVEL_STYLES, group_lines
 from reconciler.show.plan import drift_lines as cluster_drift_lines
 from reconciler.show.plan import plan_lines
 from reconciler.show.reading import Report
@@ -20,7 +20,6 @@ from reconciler.show.verdicts import Tone, first_screen, known_rows, review_word
 _TONES = {Tone.STOP: "error", Tone.CAUTION: "warn", Tone.CALM: "add"}
 #: Of what the base has as well, so many are named.
 _KNOWN = 3
-_LEVELS = {Level.ERROR: "error", Level.WARNING: "warn", Level.NOTE: "dim"}
 
 
 def write(report: Report, options: FormatOptions) -> str:
@@ -78,5 +77,5 @@ def report_lines(report: Report, style: Style = plain) -> Iterator[str]:
 
 def _finding_lines(one: Finding, style: Style) -> Iterator[str]:
     place = style("dim", f"  {safe(str(one.place))}") if one.place else ""
-    yield style(_LEVELS[one.level], f"  {one.level} {safe(one.rule)}") + f"  {safe(one.sentence)}{place}"
+    yield style(LEVEL_STYLES[one.level], f"  {one.level} {safe(one.rule)}") + f"  {safe(one.sentence)}{place}"
     yield from (f"    {safe(line)}" for line in (*one.details, one.advice) if line)

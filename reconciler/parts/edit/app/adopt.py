@@ -22,7 +22,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.manifest.write.pages import Book, Page
 from reconciler.manifest.write.spans import Splice, TextSpan, quoted, spliced, with_flow_item, with_lines_after
 from reconciler.manifest.write.text import text_problem
-from reconciler.model.desired import Declaration, DesiredState, Origin, moment_text
+from reconciler.model.desired import UNWRITTEN, Declaration, DesiredState, Origin, moment_text
 from reconciler.model.listing import Change, Delete
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import running_break_glass
@@ -42,9 +42,6 @@ from reconciler.parts.edit.kinds import KINDS, kind_of
 from reconciler.plan.difference import Comparison, SkipReason
 from reconciler.plan.kinds import compare, describe
 from reconciler.plan.proposal import selection_of
-
-#: Of what no file declares yet.
-_NOWHERE = Origin("", 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +91,7 @@ def adopted(
 
     ``said`` gives reason and ticket of what is new.
     """
-    told = said._replace(origin=_NOWHERE)
+    told = said._replace(origin=UNWRITTEN)
     if not chosen:
         return dict(texts), []
     refused: list[NotAdopted] = []
@@ -352,7 +349,7 @@ def adopt(
     found, unseen = differences(compare(wanted.without(held), live, declaration.scope, rules), live)
     chosen = list(choose([one for one in found if selects(one.change)]))
     reason = options.reason or f"adopted from {declaration.name} on {moment_text(day)}"
-    said = Declaration(Origin("", 1, 1), reason, options.ticket)
+    said = Declaration(UNWRITTEN, reason, options.ticket)
     texts = texts_of(manifests)
     with refused(), sound():
         after, refusals = adopted(texts, declaration.name, chosen, live, said)

@@ -4,7 +4,6 @@ import datetime
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Final
 
 from reconciler.app.options import ConnectionOptions, moment
 from reconciler.app.reasons import AmbiguousClusterError, RequestError
@@ -13,13 +12,10 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.write.pages import Book
 from reconciler.manifest.write.text import binding_problem, text_problem
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType, ResourcePattern
-from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.desired import UNWRITTEN, Declaration, DesiredState, Expiry
 from reconciler.parts.edit.app import adopt
 from reconciler.parts.edit.app.editing import ManifestEdit, Proposal, change_of, edit, gain_of, loss_of
 from reconciler.parts.edit.kinds.acl import renamed
-
-#: Of a declaration that is not written yet.
-NOWHERE: Final = Origin("", 1, 1)
 
 
 class NotDeclaredError(RequestError):
@@ -94,7 +90,7 @@ def grant(
     """
     as_of = as_of or moment()
     checked_terms(asked, terms, as_of)
-    said = Declaration(NOWHERE, terms.reason, terms.ticket, terms.expires)
+    said = Declaration(UNWRITTEN, terms.reason, terms.ticket, terms.expires)
     notes: list[str] = []
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:

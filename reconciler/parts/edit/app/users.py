@@ -15,7 +15,7 @@ from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.dataclass import dataclass
 from reconciler.manifest.write.pages import Book
 from reconciler.manifest.write.text import text_problem
-from reconciler.model.desired import Declaration, DesiredItem, DesiredState
+from reconciler.model.desired import UNWRITTEN, Declaration, DesiredItem, DesiredState
 from reconciler.model.kinds.scram_user import (
     DEFAULT_ITERATIONS,
     DISABLED_ITERATIONS,
@@ -26,7 +26,7 @@ from reconciler.model.kinds.scram_user import (
 )
 from reconciler.model.secrets import is_reference
 from reconciler.parts.edit.app.editing import SAME_ACCESS, edit
-from reconciler.parts.edit.app.grant import NOWHERE, GrantEdit, GrantTerms, on_cluster
+from reconciler.parts.edit.app.grant import GrantEdit, GrantTerms, on_cluster
 from reconciler.system.files import prepared_secret
 
 _USER: Final = "User:"
@@ -200,7 +200,7 @@ def with_user(state: DesiredState, wish: _Wish) -> DesiredState:
 
 def said_of(there: _Wish | None, terms: GrantTerms) -> Declaration:
     """Why it is declared: what was said before, unless something else is said now."""
-    before = Declaration(NOWHERE) if there is None else there.declaration
+    before = Declaration(UNWRITTEN) if there is None else there.declaration
     return before._replace(reason=terms.reason or before.reason, ticket=terms.ticket or before.ticket)
 
 

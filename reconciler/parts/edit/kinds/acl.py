@@ -17,6 +17,7 @@ from reconciler.manifest.documents.acls import AclsDeclaration
 from reconciler.manifest.documents.topics import TopicsDeclaration
 from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF, RoleUse, RuleDeclaration, entries_of, grants
+from reconciler.manifest.parts.short_form import SHORT_FORM
 from reconciler.manifest.write.kinds.acl import folded
 from reconciler.manifest.write.pages import Book, NewDocument, Page, best, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.roles import ExportedRole, ExportedRule, with_roles
@@ -45,7 +46,6 @@ from reconciler.parts.edit.kinds.interface import Changes, Wanted
 # What a document says in parts that can be removed: rules, grants, short forms and owners, with their bindings.
 
 TYPES = (AclBinding,)
-SHORT_FORM: Final = ("owns", "reads", "writes")
 #: The keys of a spec of ``Acls`` that declare something.
 CONTENT: tuple[str, ...] = ("rules", *SHORT_FORM)
 #: The documents that grant something.

@@ -22,7 +22,7 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.write.pages import Book, DeclaredRight, declared_rights, read
 from reconciler.model.acl import AclBinding, AclPermissionType
-from reconciler.model.desired import Declaration, DesiredState, Expiry, instant_of
+from reconciler.model.desired import FOREVER, Declaration, DesiredState, Expiry, instant_of
 from reconciler.model.locks import denials_of_locks
 from reconciler.parts.edit.app.editing import NO_GAIN, EditRefusedError, ManifestEdit, edit, instants, texts_of
 from reconciler.parts.evidence.app.usage import Decisions, files_of, scanned, unclaimed
@@ -140,7 +140,6 @@ def granted(declared: Iterable[DeclaredRight]) -> Sequence[GrantedRight]:
 
 # Narrowings as an edit of the manifests; and the roles that it could only keep as plain rules.
 
-_FOREVER: Final = Expiry(datetime.date.max)
 #: One use of a role, and the principal.
 RoleGrant: TypeAlias = tuple[Hashable, str]
 
@@ -186,7 +185,7 @@ def narrower(state: DesiredState, narrowings: Sequence[Narrowing]) -> DesiredSta
 
 
 def _end(said: Declaration) -> datetime.datetime:
-    return (said.expires or _FOREVER).end
+    return (said.expires or FOREVER).end
 
 
 def role_grant(right: GrantedRight) -> RoleGrant:

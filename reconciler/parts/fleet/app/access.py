@@ -23,10 +23,9 @@ from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, Engine, Work, rea
 from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.store import FleetStore
+from reconciler.plan.review.access_change import EVERYBODY_ELSE
 from reconciler.results.fleet_drift import FleetRun, Reading
 
-#: Stands for all principals that no binding names.
-EVERYBODY_ELSE = "everybody else"
 _TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPIC)
 
 
@@ -366,11 +365,11 @@ def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question
             yield json.dumps([reading.cluster, "", f"not known: {_why(error)}", "", False])
             continue
         for row in holders.rows:
-            names = [reading.cluster, row.principal or "everybody else", str(row.region), str(row.hosts), row.certain]
+            names = [reading.cluster, row.principal or EVERYBODY_ELSE, str(row.region), str(row.hosts), row.certain]
             yield json.dumps(names, ensure_ascii=False)
         for row in holders.cluster_admins:
             right = "ALTER" if AclOperation.ALTER in row.operations else "ALTER_CONFIGS on"
-            admin = [reading.cluster, row.principal or "everybody else", f"(may {right} the cluster)", str(row.hosts)]
+            admin = [reading.cluster, row.principal or EVERYBODY_ELSE, f"(may {right} the cluster)", str(row.hosts)]
             yield json.dumps([*admin, row.certain], ensure_ascii=False)
         for name in sorted(holders.super_users):
             yield json.dumps([reading.cluster, name, "(super user)", "*", name not in claimed], ensure_ascii=False)
