@@ -46,7 +46,8 @@ def _consenting(more: str) -> str:
 
 
 def _ownerships(files: dict[str, str], owners: str) -> tuple[tuple[Ownership, ...], Any]:
-    texts = {"cluster.yaml": CLUSTER, "o.yaml": owners, **files}
+    declared = any("kind: Cluster" in text for text in files.values())
+    texts = {"o.yaml": owners, **({} if declared else {"cluster.yaml": CLUSTER}), **files}
     manifests = load(Source(path, text) for path, text in texts.items())
     return tuple(ownerships_of(manifests, "prod", DAY)), desired_state(manifests, "prod", DAY)
 
@@ -172,7 +173,8 @@ def test_rules_of_the_base_are_named_with_the_item_that_says_so() -> None:
         PAY: _acls("allow: READ, topics: [led.x]") + "---\n" + _TOPICS % "free, absent: true",
     }
     manifests = with_guardrails(
-        load(Source(path, text) for path, text in texts.items()), [Source("o.yaml", OWNERS), Source("c.yaml", CLUSTER)]
+        load(Source(path, text) for path, text in texts.items()),
+        [Source("o.yaml", f"{OWNERS}    - {{team: led, topics: [led.more]}}\n"), Source("c.yaml", CLUSTER)],
     )
     desired = desired_state(manifests, "prod", DAY)
     found = [one for rules in ownerships_of(manifests, "prod", DAY) for one in rules.breaches(desired)]
@@ -202,3 +204,25 @@ def test_what_the_owners_say_to_a_binding(rule: str, consent: str, agreement: Ag
     assert Ownership(()).agreement(binding, declared) is None
     assert not Ownership(()).forbids(binding, declared)
     assert len(rules.used_consents(desired)) == (agreement is Agreement.GIVEN)
+
+
+def test_whoever_sets_a_variable_has_a_say_in_the_files_that_use_it() -> None:
+    """A file of more teams than those that set it is the breach of the others, who are named."""
+    both = (
+        OWNERS.replace("files: teams/led/**", "files: [teams/led/**, teams/both/**, teams/ls/**]")
+        .replace("files: teams/pay/**", "files: [teams/pay/**, teams/both/**]")
+        .replace("files: teams/sec/**", "files: [teams/sec/**, teams/ls/**]")
+    )
+    text = _acls('allow: READ, topics: ["led.${vars.a}"]', '"User:led"')
+    cluster = CLUSTER.replace("spec: {}", "spec: {vars: {a: b}}")
+    for place, file, teams, owners in (
+        ("teams/pay/c.yaml", LED, ("pay",), ("led",)),
+        ("teams/both/c.yaml", LED, ("led", "pay"), ()),
+        ("teams/both/c.yaml", "teams/ls/a.yaml", ("led", "pay"), ("sec",)),
+        ("teams/led/c.yaml", "teams/both/a.yaml", (), None),
+        ("teams/led/c.yaml", LED, (), None),
+        ("cluster.yaml", LED, (), None),
+    ):
+        found = [one for one in _breaches({place: cluster, file: text}, both) if one.kind is BreachKind.VARIABLES]
+        assert [(one.teams, one.owners) for one in found] == ([] if owners is None else [(teams, owners)]), place
+        assert [str(one.origin) for one in found] == [f"{place}:3:18"] * len(found)

@@ -242,10 +242,8 @@ def _is_empty(page: Page) -> bool:
         return False
     keys = _CONTENT.get(page.heading.kind, ())
     found = [spec.get(key) for key in keys]
-    return (
-        bool(keys)
-        and "exceptions" not in {key.plain for key, _ in spec.entries}
-        and not any(one is not None and (one.items or one.entries or one.plain) for one in found)
+    return "exceptions" not in {key.plain for key, _ in spec.entries} and not any(
+        one is not None and (one.items or one.entries or one.plain) for one in found
     )
 
 

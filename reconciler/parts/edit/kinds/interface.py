@@ -222,9 +222,9 @@ class ListedKind:
             problem = self._special.problem(item)
             if problem is not None:
                 return problem
-            kept = there is not None and not there.goes
-            declared = self._special.adopted(item, there.item) if there and kept else item
-            items[item.key] = DesiredItem(declared, there.declaration if there and kept else said)
+            kept = there if there is not None and not there.goes else None
+            declared = item if kept is None else self._special.adopted(item, kept.item)
+            items[item.key] = DesiredItem(declared, said if kept is None else kept.declaration)
         return replace(state, listed={**state.listed, self.type.KIND: items})
 
     def second(self, state: DesiredState, old: str, new: str) -> DesiredState:
