@@ -221,6 +221,34 @@ def test_a_server_locks_whom_the_operators_file_locks(stage: Stage) -> None:
     assert Server(stage).round().held_back == ()
 
 
+def test_whom_no_lock_can_hold_is_named_and_not_half_locked(stage: Stage) -> None:
+    """No ACL binds a super user: the operator's file demands it in vain, and the others are locked all the same."""
+    text = OPERATOR.replace("false", "false\n  superUsers: [User:root]\n  locked: [User:root, User:svc]")
+    stage.rule(text)
+    for _ in range(2):
+        said = [one for one in Server(stage).round().held_back if "is not locked" in one]
+        assert ["User:root is not locked, as the operator's file demands: " in one for one in said] == [True]
+        assert not [one for one in stage.live() if one.entry.principal == "User:root"]
+        assert not may_anything(stage.live())
+
+
+def test_of_an_audit_log_only_what_is_whole_and_of_this_cluster_counts(stage: Stage, tmp_path: Path) -> None:
+    """A line that nobody can read, or that is about another cluster, says nothing of a lock here."""
+    stage.lock()
+    server = Server(stage)
+    server.round()
+    log = stage.root / "server.jsonl"
+    lines = [line for line in log.read_text(encoding="utf-8").splitlines() if '"lock"' in line]
+    stage.unlock()
+    here = json.loads(lines[0])["cluster"]["id"]
+    broken = [lines[0].replace('"since"', '"sinces"'), lines[0].replace(f'"{here}"', '"another"')]
+    log.write_text("\n".join([*broken, '{"record": "lock"}', ""]), encoding="utf-8")
+    assert Server(stage).round().held_back == ()
+    assert stage.locked() is None
+    log.write_text("\n".join([broken[0], *lines, ""]), encoding="utf-8")
+    assert "no unlock says why" not in " ".join(Server(stage).round().held_back), "the unlock's mark is on the cluster"
+
+
 def test_a_fleet_is_locked_cluster_by_cluster_and_one_that_is_away_holds_up_no_other(
     stage: Stage, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
