@@ -131,9 +131,9 @@ def test_a_long_script_with_many_comments_is_read_in_time(tmp_path: Path) -> Non
         for index in range(5_000)
     )
     (tmp_path / "a.sh").write_text("".join(lines), encoding="utf-8")
-    begun = time.monotonic()
+    begun = time.process_time()
     assert run(["convert", "--from", "kafka-acls-script", str(tmp_path / "a.sh"), "--out", str(tmp_path / "out")]) == 0
-    assert time.monotonic() - begun < 30
+    assert time.process_time() - begun < 30
 
 
 STRIMZI = """\

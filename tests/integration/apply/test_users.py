@@ -2,6 +2,7 @@
 
 import logging
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -82,7 +83,9 @@ def logs_in(broker: Sandbox, name: str, password: str, mechanism: str = "SCRAM-S
     config: dict[str, Any] = {**broker.settings("admin", mechanism), "error_cb": refused.append}
     config |= {"sasl.username": name, "sasl.password": password, "sasl.mechanisms": config.pop("sasl.mechanism")}
     client = AdminClient(config, logger=_QUIET)
+    until = time.monotonic() + 120
     while not any(error.code() == KafkaError._AUTHENTICATION for error in refused):
+        assert time.monotonic() < until, "the broker neither takes nor refuses the login"
         with suppress(KafkaException):
             return bool(client.list_topics(timeout=0.2).brokers)
         client.poll(0)

@@ -209,8 +209,12 @@ def test_an_operator_s_settings_count_but_for_those_that_fence_effects(tmp_path:
     assert [text.split()[2] for text in told] == ["spark.speculation", "spark.task.maxFailures"]
 
 
-def _two_seconds(units: Sequence[str], _: str) -> list[str]:
-    time.sleep(0.1 if units == ["a", "b"] else 2.5)
+def _in_turn(heard: str, units: Sequence[str], _: str) -> list[str]:
+    """The other task ends once this file says that the end of the first was heard."""
+    until = time.monotonic() + 120
+    while units != ["a", "b"] and not os.path.exists(heard):
+        assert time.monotonic() < until, "nobody hears of the task that has ended"
+        time.sleep(0.02)
     return [f"!{unit}" if unit == "b" else unit for unit in units]
 
 
@@ -219,18 +223,23 @@ def _odd(line: str) -> dict[str, int]:
 
 
 @pytest.mark.parametrize("local", [True, False])
-def test_how_far_tasks_are_is_heard_while_others_are_at_work(local: bool, request: pytest.FixtureRequest) -> None:
+def test_how_far_tasks_are_is_heard_while_others_are_at_work(
+    local: bool, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     heard: list[tuple[str, int, int, dict[str, int]]] = []
 
     def watch(doing: str, ended: int, size: int, counts: Mapping[str, int]) -> None:
         heard.append((doing, ended, size, dict(counts)))
+        if ended == 2:
+            (tmp_path / "heard").touch()
 
+    work = partial(_in_turn, str(tmp_path / "heard"))
     engine = LocalEngine(watch) if local else SparkEngine(request.getfixturevalue("spark"), watch=watch)
-    lines = engine.run([["a", "b"], ["c"]], _two_seconds, "wait", tally=_odd)
+    lines = engine.run([["a", "b"], ["c"]], work, "wait", tally=_odd)
     assert lines == ["a", "!b", "c"]
     assert ("wait", 2, 3, {"odd": 1}) in heard
     heard.clear()
-    engine.run([["a", "b"]], _two_seconds, "wait")  # nobody counts
+    engine.run([["a", "b"]], work, "wait")  # nobody counts
     assert heard == []
 
 

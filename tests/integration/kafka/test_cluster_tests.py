@@ -57,7 +57,9 @@ def throttled(broker: Sandbox) -> Iterator[None]:
 
     alter(AlterConfigOpType.SET, "123456789")
     try:
+        until = time.monotonic() + 120
         while not shown():  # a broker lags behind its controller
+            assert time.monotonic() < until, "the broker does not show its config"
             time.sleep(0.05)
         yield
     finally:

@@ -56,12 +56,11 @@ def _may(client: AdminClient) -> bool:
     return True
 
 
-def _seconds_until(said: Callable[[], bool]) -> float:
-    began = time.monotonic()
-    while not said():
-        assert time.monotonic() - began < 20
+def _wait_until(permitted: Callable[[], bool]) -> None:
+    until = time.monotonic() + 120
+    while not permitted():
+        assert time.monotonic() < until, "the broker does not enforce what was sent"
         time.sleep(0.05)
-    return time.monotonic() - began
 
 
 def test_a_locked_client_may_do_nothing_at_once_and_again_after_the_unlock(
@@ -80,10 +79,11 @@ def test_a_locked_client_may_do_nothing_at_once_and_again_after_the_unlock(
     with opened(broker) as admin:
         admin.send(creations([Topic("locks.orders", 1, 1)]))
         admin.send(creations([_GRANT]))
-        _seconds_until(lambda: _may(client))
+        _wait_until(lambda: _may(client))
         target = Target("c", admin, declaration)
         locked = Lockable(target, admin.read(_ACLS), _WHY, ConnectionOptions()).lock()
-        assert _seconds_until(lambda: not _may(client)) < 3
+        # A lock ends when the broker shows it, and a broker shows what it enforces.
+        assert not _may(client)
         # USER resources have to go by messages, in one request; whether a SCRAM login is there is asked after it.
         assert asked == ["create_acls", "listed"]
         assert locked.succeeded
@@ -94,5 +94,5 @@ def test_a_locked_client_may_do_nothing_at_once_and_again_after_the_unlock(
         plan = plan_of_unlock(_WHY, live, target, Manifests((), {}, {}, (), {}))
         assert {one.pattern for one in deleted_bindings(step.change for step in plan.steps)} == set(LOCKED_PATTERNS)
         assert perform_now(plan, live, target).succeeded
-        _seconds_until(lambda: _may(client))
+        _wait_until(lambda: _may(client))
         assert _NAME not in locks(admin.read(_ACLS).bindings)

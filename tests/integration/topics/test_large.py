@@ -123,5 +123,7 @@ def fill(sandbox: Sandbox, names: list[str], configs: dict[str, str]) -> None:
         for start in range(0, len(names), 200):
             topics = [Topic(name, 1, 1, configs) for name in names[start : start + 200]]
             assert {answer.status for answer in cluster.send(creations(topics))} == {AnswerStatus.DONE}
+        until = time.monotonic() + 600
         while len(cluster.read(ReadRequest(acls=False)).topics) < len(names):
+            assert time.monotonic() < until, "the broker does not show all topics"
             time.sleep(1)
