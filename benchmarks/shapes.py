@@ -215,6 +215,13 @@ def _others(shape: str, count: int) -> tuple[dict[str, str], list[Rule]]:
             + "  defaults: {partitions: 3, replicationFactor: 3}\n  topics:\n"
             + rows
         }, []
+    if shape == "topic rules by label":
+        rows = "".join(f"    - {{name: t{n}, partitions: 3, labels: {{team: x{n}}}}}\n" for n in range(count))
+        policy = "".join(f"    - {{matchLabels: {{team: x{n}}}, partitions: {{min: 3}}}}\n" for n in range(count))
+        return {
+            "t.yaml": head.format("Topics", "t") + "  topics:\n" + rows,
+            "p.yaml": head.format("TopicPolicy", "p") + "  rules:\n" + policy,
+        }, []
     if shape == "quotas":
         rows = "".join(f"    - {{user: s{n}, limits: {{producer_byte_rate: 1000}}}}\n" for n in range(count))
         return {"q.yaml": head.format("Quotas", "q") + "  quotas:\n" + rows}, []
@@ -253,6 +260,7 @@ OTHERS: Final = (
     "protected names",
     "ignored principals",
     "topics",
+    "topic rules by label",
     "quotas",
     "users",
     *_TESTS,

@@ -4,13 +4,24 @@ Besides the names that exist or that ACLs spell out there is one row for each pr
 name nobody mentions yet stands for all such names, and the table is exact for them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from textwrap import wrap
 from typing import Any, Final
 
 from reconciler.access.effective import Access
 from reconciler.access.hosts import Hosts
-from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, inside, literal, names_of, shortest_name
+from reconciler.access.names import (
+    ALL_NAMES,
+    ASTERISK_NAMES,
+    NameSet,
+    Region,
+    around,
+    inside,
+    literal,
+    names_of,
+    shortest_name,
+)
 from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType
@@ -18,6 +29,7 @@ from reconciler.model.characters import Style, plain, safe
 from reconciler.model.scope import is_reserved
 from reconciler.results.access import AccessView
 from reconciler.show.access import Holding, known_principals, own_holdings
+from reconciler.show.result import Made
 
 _O = AclOperation
 #: The first letter, or the first letters of both words; lower case: from some hosts only.
@@ -76,16 +88,56 @@ class Matrix:
     principals: tuple[str, ...]
     rows: tuple[tuple[str, str, tuple[AccessCell, ...]], ...]
 
+    def distinct(self) -> Collection[AccessCell]:
+        """The cells, of those that are one object one."""
+        return {id(cell): cell for _, _, cells in self.rows for cell in cells}.values()
+
 
 def matrix_of(view: AccessView, kind: ResourceType, principals: Sequence[str] = ()) -> Matrix:
     """The table of one state; without principals, everybody else and all that are known."""
     everybody, *named = own_holdings(view, principals or sorted(known_principals(view)), kind)
     shown = named if principals else [everybody, *named]
+    usual, columns = _RowsByName([everybody], kind), _RowsByName(shown, kind)
+    unmentioned = [_super_user_cell(kind) if item.super_user else AccessCell() for item in shown]
+    alike = [number for number, item in enumerate(shown) if item.like_everybody]
+    distinct: dict[AccessCell, AccessCell] = {}
     rows = []
     for label, name in _resources(view, kind):
-        elsewhere = [row for row in everybody.rows if row.region.contains(name)]
-        rows.append((label, name, tuple(_cell(one, kind, name, elsewhere) for one in shown)))
+        elsewhere = [row for own in usual.on(name).values() for row in own if row is not None]
+        # What everybody may do there is one cell: most principals have no ACL that decides about the name.
+        line, everybodys = unmentioned.copy(), _cell(elsewhere, kind)
+        for number in alike:
+            line[number] = everybodys
+        for number, own in columns.on(name).items():
+            like = shown[number].like_everybody and None not in own
+            cell = _cell([row for row in (*own, *(elsewhere if like else ())) if row is not None], kind)
+            line[number] = distinct.setdefault(cell, cell)
+        rows.append((label, name, tuple(line)))
     return Matrix(kind, tuple(one.name for one in shown), tuple(rows))
+
+
+class _RowsByName:
+    """What principals hold, and the names on which their own ACLs decide, by set of names."""
+
+    __slots__ = ("_near",)
+
+    def __init__(self, holdings: Iterable[Holding], kind: ResourceType) -> None:
+        self._near: dict[NameSet, list[tuple[int, frozenset[NameSet], Access | None]]] = {}
+        for number, holding in enumerate(holdings):
+            own: list[tuple[Region, Access | None]] = [(region, None) for region in holding.own]
+            for region, row in [*own, *((row.region, row) for row in holding.rows)]:
+                if region.resource_type is kind:
+                    self._near.setdefault(region.names, []).append((number, frozenset(region.cuts), row))
+
+    def on(self, name: str) -> dict[int, list[Access | None]]:
+        """By principal its rows on the name, and ``None`` where its own ACLs decide there."""
+        by_principal: dict[int, list[Access | None]] = {}
+        keys = {*around(literal(name))}
+        for key in keys:
+            for number, cuts, row in self._near.get(key, ()):
+                if cuts.isdisjoint(keys):
+                    by_principal.setdefault(number, []).append(row)
+        return by_principal
 
 
 def _resources(view: AccessView, kind: ResourceType) -> Iterator[tuple[str, str]]:
@@ -116,14 +168,13 @@ def _fresh(kind: ResourceType, key: NameSet, ordered: list[NameSet]) -> str | No
     return shortest_name(kind, key, [other for other in inside(ordered, key) if other != key])
 
 
-def _cell(holding: Holding, kind: ResourceType, name: str, elsewhere: Sequence[Access]) -> AccessCell:
-    """``elsewhere`` is what everybody else may do on that name."""
-    if holding.super_user:
-        return AccessCell(SUPPORTED_OPERATIONS[kind], whole=True)
-    rows = [row for row in holding.rows if row.region.contains(name)]
-    own = (region for region in holding.own if region.resource_type is kind)
-    if holding.like_everybody and not any(region.contains(name) for region in own):
-        rows += elsewhere
+def _super_user_cell(kind: ResourceType) -> AccessCell:
+    return AccessCell(SUPPORTED_OPERATIONS[kind], whole=True)
+
+
+def _cell(rows: Iterable[Access], kind: ResourceType) -> AccessCell:
+    """What these rows say together."""
+    rows = tuple(rows)
     hosts: dict[AclOperation, list[Hosts]] = {}
     for row in rows:
         for operation in row.operations if row.certain else ():
@@ -141,9 +192,10 @@ def _together_any(parts: Sequence[Hosts]) -> bool:
 
 def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = plain) -> Iterator[str]:
     """The meaning of the letters, then each state's table, with as many principals across as fit."""
-    used = {op for _, matrix in tables for _, _, cells in matrix.rows for c in cells for op in _operations(c)}
+    distinct = [cell for _, matrix in tables for cell in matrix.distinct()]
+    used = {operation for cell in distinct for operation in _operations(cell)}
     keys = [f"{letter}={op.name}" for op, letter in LETTERS.items() if op in used]
-    certain = all(c.certain for _, matrix in tables for _, _, cells in matrix.rows for c in cells)
+    certain = all(cell.certain for cell in distinct)
     nothing = "nobody may do anything" if certain else "nobody may do anything for certain"
     yield from wrap("  ".join(keys) or nothing, _WIDTH, break_on_hyphens=False)
     yield style("dim", "READ, WRITE, DELETE and ALTER include DESCRIBE. Lower case: from some hosts only.")
@@ -155,8 +207,9 @@ def matrix_lines(tables: Sequence[tuple[AccessView, Matrix]], style: Style = pla
 
 def _table(matrix: Matrix, style: Style) -> Iterator[str]:
     label_width = max((len(safe(label)) for label, _, _ in matrix.rows), default=0)
+    letters = {id(cell): cell.letters for cell in matrix.distinct()}
     widths = [
-        max([len(str(number)), *(len(cells[number - 1].letters) for _, _, cells in matrix.rows)])
+        max([len(str(number)), *(len(letters[id(cells[number - 1])]) for _, _, cells in matrix.rows)])
         for number in range(1, len(matrix.principals) + 1)
     ]
     for block in _blocks(widths, max(20, _WIDTH - label_width)):
@@ -165,7 +218,7 @@ def _table(matrix: Matrix, style: Style) -> Iterator[str]:
         heads = "  ".join(f"{number + 1:<{widths[number]}}" for number in block)
         yield style("title", f"{'':<{label_width}}  {heads}".rstrip())
         for label, _, cells in matrix.rows:
-            values = "  ".join(f"{cells[number].letters:<{widths[number]}}" for number in block)
+            values = "  ".join(f"{letters[id(cells[number])]:<{widths[number]}}" for number in block)
             yield f"{safe(label):<{label_width}}  {values}".rstrip()
 
 
@@ -188,7 +241,8 @@ def _operations(cell: AccessCell) -> frozenset[AclOperation]:
 def matrix_table(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, Any]:
     """Columns for people: resources down, principals across; of one state, or of the last."""
     view, matrix = tables[-1]
-    rows = [[label, *map(_cell_words, cells), view.condition] for label, _, cells in matrix.rows]
+    words = {id(cell): _cell_words(cell) for cell in matrix.distinct()}
+    rows = [[label, *(words[id(cell)] for cell in cells), view.condition] for label, _, cells in matrix.rows]
     return {"columns": ["RESOURCE", *matrix.principals, "CONDITION"], "rows": rows}
 
 
@@ -206,14 +260,17 @@ def matrix_document(tables: Sequence[tuple[AccessView, Matrix]]) -> dict[str, An
                 **view.document(),
                 "resourceType": matrix.kind.name,
                 "principals": list(matrix.principals),
-                "rows": [
-                    {"label": label, "decidedOn": name, "cells": [_cell_document(cell) for cell in cells]}
-                    for label, name, cells in matrix.rows
-                ],
+                "rows": Made(partial(_row_documents, matrix)),
             }
             for view, matrix in tables
         ]
     }
+
+
+def _row_documents(matrix: Matrix) -> Iterator[dict[str, Any]]:
+    written = {id(cell): _cell_document(cell) for cell in matrix.distinct()}
+    for label, name, cells in matrix.rows:
+        yield {"label": label, "decidedOn": name, "cells": [written[id(cell)] for cell in cells]}
 
 
 def _cell_document(cell: AccessCell) -> dict[str, Any]:

@@ -1,19 +1,26 @@
 """Who may do what, against brute force; and smaller sets of bindings that mean the same."""
 
+from unittest.mock import patch
+
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from reconciler.access.authorizer import AccessRequest
+from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.difference import compare_access
 from reconciler.access.effective import Access, Holders, OwnAccess, access_of, every_access, own_names, who_can
 from reconciler.access.questions import AnswerWord, can_i, explain
 from reconciler.access.remediation import minimise
 from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
+from reconciler.results.access import AccessView, Basis
+from reconciler.show import access_matrix
+from reconciler.show.access import known_principals, own_holdings
+from reconciler.show.access_matrix import _cell, _super_user_cell, matrix_of
 from tests.property.access_naive import Cluster, meant, operations, reach
 from tests.property.access_states import ASKERS, FROM, POINTS, changes, clusters
 from tests.property.test_access_assertions import patterns
 from tests.property.test_access_authorizer import authorizer_of
 from tests.unit.access.linting import lint
+from tests.worlds import bindings
 
 quick = settings(phases=[Phase.explicit, Phase.reuse, Phase.generate])
 
@@ -220,3 +227,39 @@ def test_what_all_covers_is_redundant(held: frozenset[AclOperation]) -> None:
     smaller = minimise(authorizer_of(Cluster([*narrow, wide])))
     assert smaller.kept.bindings == {wide}
     assert {removal.because for removal in smaller.removed} == {(wide,)}
+
+
+@quick
+@given(clusters, st.sampled_from([None, True, False]), st.booleans())
+def test_a_cell_of_the_matrix_is_what_all_rows_say_of_its_name(
+    cluster: Cluster, default_allow: bool | None, everybody: bool
+) -> None:
+    authorizer = Authorizer(cluster.bindings, cluster.super_users, default_allow, cluster.version)
+    view, asked = AccessView("c", Basis.LIVE, authorizer), () if everybody else ASKERS
+    for kind in (ResourceType.TOPIC, ResourceType.GROUP, ResourceType.CLUSTER):
+        matrix = matrix_of(view, kind, asked)
+        usual, *named = own_holdings(view, asked or sorted(known_principals(view)), kind)
+        columns = [usual, *named] if everybody else named
+        assert matrix.principals == tuple(one.name for one in columns)
+        for _, name, cells in matrix.rows:
+            elsewhere = [row for row in usual.rows if row.region.contains(name)]
+            for holding, cell in zip(columns, cells, strict=True):
+                rows = [row for row in holding.rows if row.region.contains(name)]
+                own = any(region.resource_type is kind and region.contains(name) for region in holding.own)
+                if holding.like_everybody and not own:
+                    rows += elsewhere
+                expected = _super_user_cell(kind) if holding.super_user else _cell(rows, kind)
+                assert cell == expected
+                assert cell.letters == expected.letters
+
+
+def test_a_cell_is_computed_only_where_own_acls_decide() -> None:
+    counts = []
+    for size in (10, 40):
+        held = bindings(*(f"TOPIC:L:t{n} User:s{n}@* ALLOW READ" for n in range(size)))
+        view = AccessView("c", Basis.LIVE, Authorizer(held, (), None))
+        with patch.object(access_matrix, "_cell", side_effect=_cell) as computed:
+            matrix = matrix_of(view, ResourceType.TOPIC)
+        assert (len(matrix.rows), len(matrix.principals)) == (size + 1, size + 1)
+        counts.append(computed.call_count)
+    assert counts[1] <= 4 * counts[0]
