@@ -42,9 +42,9 @@ from reconciler.model.topic import INTERNAL_TOPICS, Topic
 from reconciler.policy.topic_checks import ClusterContext
 from reconciler.policy.topic_policy import Occasion, ProposedRule, propose_policy
 from reconciler.ports import ReadRequest
+from reconciler.results import Made
 from reconciler.show.claims import breach_lines
 from reconciler.show.policy import message
-from reconciler.show.result import Made
 from reconciler.snapshot.document import snapshot_pieces, snapshot_text
 from reconciler.system.files import write_pieces_atomically
 

@@ -3,7 +3,7 @@
 Here the kind of each JSON document: the word by which a program knows which fields it has.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Final
 
@@ -85,3 +85,36 @@ class OutputKind(StrEnum):
 def output(kind: OutputKind, document: Mapping[str, Any]) -> dict[str, Any]:
     """The document with its kind: what ``--output json`` prints."""
     return {**document, KIND: kind.value}
+
+
+class Made:
+    """A list of a document whose items are made each time that somebody goes through it: there may be millions.
+
+    The items are plain: objects of texts, numbers and truth values.
+    """
+
+    def __init__(self, items: Callable[[], Iterator[dict[str, Any]]]) -> None:
+        """``items`` gives the same each time."""
+        self._items = items
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """Makes them."""
+        return self._items()
+
+    def for_json(self) -> "list[dict[str, Any]]":
+        """What ``json.JSONEncoder.iterencode`` takes for a list; it draws the items one by one."""
+        return _Drawn(self)
+
+
+class _Drawn(list[dict[str, Any]]):
+    """A list that the encoder asks whether there are any items, and then goes through."""
+
+    def __init__(self, items: Made) -> None:
+        super().__init__()
+        self._items = items
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self._items)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self._items)

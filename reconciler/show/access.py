@@ -25,10 +25,10 @@ from reconciler.model.characters import Style, as_name, counted, plain, safe
 from reconciler.model.desired import Declaration, Origin
 from reconciler.model.scope import RESOURCE_FIELDS
 from reconciler.plan.review.access_change import EVERYBODY_ELSE
+from reconciler.results import Made
 from reconciler.results.access import AccessView, times
 from reconciler.results.words import access_document, names_words, note_document, note_words, pattern_words
 from reconciler.show.fleet_report import columns_of
-from reconciler.show.result import Made
 
 _SUPER_USER: Final = "super user"
 _EVERYTHING: Final = "everything"

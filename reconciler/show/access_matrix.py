@@ -27,9 +27,9 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from reconciler.model.characters import Style, plain, safe
 from reconciler.model.scope import is_reserved
+from reconciler.results import Made
 from reconciler.results.access import AccessView
 from reconciler.show.access import Holding, known_principals, own_holdings
-from reconciler.show.result import Made
 
 _O = AclOperation
 #: The first letter, or the first letters of both words; lower case: from some hosts only.

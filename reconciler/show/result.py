@@ -14,6 +14,7 @@ from reconciler.model.characters import Style, counted, is_visible, plain, safe
 from reconciler.plan.file import ids, step_to_json
 from reconciler.plan.file_codec import SKIPPED
 from reconciler.plan.kinds import describe
+from reconciler.results import Made
 from reconciler.show.fleet_report import table_lines
 from reconciler.show.formats.escaping import unformulaic
 
@@ -149,39 +150,6 @@ def lists_at(*paths: str) -> Lists:
             below = below.setdefault(part, {})
         below[last] = path.partition("=")[2] or "value"
     return tree
-
-
-class Made:
-    """A list of a document whose items are made each time that somebody goes through it: there may be millions.
-
-    The items are plain: objects of texts, numbers and truth values.
-    """
-
-    def __init__(self, items: Callable[[], Iterator[Row]]) -> None:
-        """``items`` gives the same each time."""
-        self._items = items
-
-    def __iter__(self) -> Iterator[Row]:
-        """Makes them."""
-        return self._items()
-
-    def for_json(self) -> "list[Row]":
-        """What ``json.JSONEncoder.iterencode`` takes for a list; it draws the items one by one."""
-        return _Drawn(self)
-
-
-class _Drawn(list[Row]):
-    """A list that the encoder asks whether there are any items, and then goes through."""
-
-    def __init__(self, items: Made) -> None:
-        super().__init__()
-        self._items = items
-
-    def __bool__(self) -> bool:
-        return any(True for _ in self._items)
-
-    def __iter__(self) -> Iterator[Row]:
-        return iter(self._items)
 
 
 def plain_document(document: Any) -> Any:

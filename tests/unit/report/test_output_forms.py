@@ -9,7 +9,8 @@ from typing import Any
 import yaml
 
 from reconciler.cli.console import _json_pieces
-from reconciler.show.result import Lists, Made, csv_pieces, lists_at, plain_document, table_text, yaml_text
+from reconciler.results import Made
+from reconciler.show.result import Lists, csv_pieces, lists_at, plain_document, table_text, yaml_text
 
 _LISTS = lists_at("states.holders", "states.superUsers=principal")
 _DOCUMENT = {
