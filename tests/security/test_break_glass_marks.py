@@ -77,6 +77,18 @@ def test_what_a_run_wrote_to_the_same_audit_log_needs_no_server_at_the_time(stag
     assert stage.round(stage.another(stage.audit)).revoked == 1
 
 
+def test_what_a_run_wrote_of_another_cluster_proves_nothing_here(stage: Stage, at: SetTime) -> None:
+    stage.give()
+    for old, new in (('"id":"', '"id":"not-'), ('"end"', '"ends"')):
+        log = stage.audit.read_text(encoding="utf-8").replace(" ", "")
+        assert old in log
+        elsewhere = stage.audit.with_name("elsewhere.jsonl")
+        elsewhere.write_text(log.replace(old, new), encoding="utf-8")
+        at(NOW + 2 * HOUR)
+        assert stage.round(stage.another(elsewhere)).revoked == 0
+        assert GIVEN in stage.live()
+
+
 def test_access_that_is_given_and_over_between_two_rounds_ends(stage: Stage, at: SetTime) -> None:
     at(NOW - MINUTE)
     stage.round()

@@ -242,11 +242,44 @@ def test_of_an_audit_log_only_what_is_whole_and_of_this_cluster_counts(stage: St
     stage.unlock()
     here = json.loads(lines[0])["cluster"]["id"]
     broken = [lines[0].replace('"since"', '"sinces"'), lines[0].replace(f'"{here}"', '"another"')]
-    log.write_text("\n".join([*broken, '{"record": "lock"}', ""]), encoding="utf-8")
+    log.write_text("\n".join([*broken, '{"record":"lock"}', ""]), encoding="utf-8")
     assert Server(stage).round().held_back == ()
     assert stage.locked() is None
     log.write_text("\n".join([broken[0], *lines, ""]), encoding="utf-8")
     assert "no unlock says why" not in " ".join(Server(stage).round().held_back), "the unlock's mark is on the cluster"
+
+
+@pytest.mark.parametrize("gone", [0, 3])
+def test_half_a_lock_is_none_for_the_operators_file(stage: Stage, gone: int) -> None:
+    """Of one that this server never saw whole: what is left of it looks like a lock, and lets its principal through."""
+    stage.lock()
+    lock = stage.locked()
+    assert lock is not None
+    stage.delete(*lock_denials(NAME)[:gone])
+    stage.rule(OPERATOR.replace("false", "false\n  locked: [User:svc]"))
+    assert len(Server(stage).round().held_back) == bool(gone)
+    assert not may_anything(stage.live())
+    assert set(lock_denials(NAME)) <= stage.live()
+
+
+def test_an_unlock_of_the_same_second_ends_a_lock_in_the_audit_log_too(stage: Stage) -> None:
+    """Both instants are to the second: whoever unlocked came after."""
+    stage.lock()
+    server = Server(stage)
+    server.round()
+    lock = stage.locked()
+    assert lock is not None
+    (mark,) = lock.marks
+    log = stage.root / "server.jsonl"
+    line = json.loads(next(line for line in log.read_text(encoding="utf-8").splitlines() if '"lock"' in line))
+    stage.delete(*lock_denials(NAME), mark.binding)
+    ended = {**line, "action": "unlock"}
+    log.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in (line, ended)), encoding="utf-8")
+    assert Server(stage).round().held_back == ()
+    assert stage.locked() is None
+    log.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in (ended, line)), encoding="utf-8")
+    assert len(Server(stage).round().held_back) == 1
+    assert stage.locked() == lock
 
 
 def test_a_fleet_is_locked_cluster_by_cluster_and_one_that_is_away_holds_up_no_other(

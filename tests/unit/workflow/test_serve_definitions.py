@@ -14,6 +14,8 @@ from typing import Any, Final, cast
 import click
 import pytest
 
+from reconciler.app.apply import Unattended
+from reconciler.app.options import ConnectionOptions
 from reconciler.apply.audit import Sight
 from reconciler.apply.barrier import start_sentinels
 from reconciler.apply.environment import Outcome
@@ -27,9 +29,10 @@ from reconciler.parts.serve import narrowing
 from reconciler.parts.serve.cli import Address
 from reconciler.parts.serve.http import ServePages, status_server
 from reconciler.parts.serve.narrowing import ApprovedPlans, SeenMarks
-from reconciler.parts.serve.rounds import ClockWatch, _acted
+from reconciler.parts.serve.rounds import ClockWatch, DirectorySource, ServeLoop, ServeOptions, _acted
 from reconciler.plan.proposal import Plan
 from reconciler.show.rounds import ApprovedOutcome, ApprovedStatus, Round, RoundHistory
+from reconciler.system.process import SystemClock
 from tests.unit.workflow.serving import LIVE, OVER, World
 from tests.worlds import binding
 
@@ -295,3 +298,42 @@ def test_what_runs_put_there_for_themselves_is_no_part_of_a_plan(tmp_path: Path,
     found = world.round()
     assert (found.revoked, found.held_back, found.waiting) == (1, (), 0)
     assert world.bindings() == (LIVE | own) - {OVER}
+
+
+def test_who_stops_a_server_waits_for_one_cluster_and_not_for_all(tmp_path: Path) -> None:
+    world, seen = World(tmp_path), list[str]()
+    options = [ServeOptions(world.cluster), ServeOptions(f"other=snapshot:{world.snapshot}")]
+    for stop_after in (1, 2):
+        seen.clear()
+        loop = ServeLoop(
+            DirectorySource(str(world.manifests)),
+            options,
+            ConnectionOptions(),
+            Unattended(),
+            SystemClock(),
+            RoundHistory(("prod", "other")),
+            300.0,
+            on_round=lambda found: seen.append(found.cluster),
+        )
+        wake = threading.Event()
+        wake.wait = lambda _=None: False  # type: ignore[method-assign, assignment]
+        loop.run(lambda most=stop_after: len(seen) >= most, wake)  # type: ignore[misc]
+        assert seen == ["prod", "other"][:stop_after]
+
+
+def test_an_answer_has_its_length_and_what_may_be_done_with_it() -> None:
+    """A page says itself what it may load; of anything else nothing may be."""
+    pages = ServePages(RoundHistory(("prod",)), threading.Event(), HOUR)
+    with status_server("127.0.0.1", 0, pages.answer) as address:
+        for method, path, own in (("GET", "/healthz", False), ("GET", "/", True), ("HEAD", "/healthz", False)):
+            client = http.client.HTTPConnection("127.0.0.1", int(address.rpartition(":")[2]), timeout=10)
+            client.request(method, path, headers={"Host": "localhost"})
+            answer = client.getresponse()
+            body = answer.read()
+            expected = pages.answer("GET", path).body.encode()
+            assert int(answer.headers["Content-Length"]) == len(expected) or path == "/"
+            assert bool(body) is (method == "GET")
+            assert ("default-src 'none'" in (answer.headers["Content-Security-Policy"] or "")) is not own
+            for name in ("Cache-Control", "Referrer-Policy", "X-Content-Type-Options", "X-Frame-Options"):
+                assert answer.headers[name], name
+            client.close()
