@@ -5,6 +5,7 @@ begins with the first test at once.
 """
 
 import gc
+import importlib
 import json
 import os
 import resource
@@ -54,7 +55,9 @@ class Running:
         self._reports.append(report)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        used = self._used(session.items)
+        used = self._used_in_a_fork(session.items)
+        for file in sorted({site.file for site in self._sites}):  # also what tests import when they need it
+            importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
         gc.unfreeze()
         functions = defaultdict[Function, list[FunctionType]](list)
         for thing in gc.get_objects():
@@ -66,6 +69,19 @@ class Running:
         by_id = {item.nodeid: item for item in session.items}
         self._all(functions, used, by_id)
         return True
+
+    def _used_in_a_fork(self, items: list[pytest.Item]) -> dict[str, tuple[float, list[Function]]]:
+        """In a process of its own: threads that a library starts, as Polars does, would hold every later fork up."""
+        if not (child := os.fork()):
+            status = 1
+            try:
+                self._used(items)
+                status = 0
+            finally:
+                os._exit(status)
+        if os.waitpid(child, 0)[1]:
+            raise RuntimeError("which test runs what was not found out")
+        return self._used([])
 
     def _used(self, items: list[pytest.Item]) -> dict[str, tuple[float, list[Function]]]:
         """Seconds and functions by test, of those that pass; a file keeps it, and those that it has are not run."""
