@@ -232,6 +232,9 @@ def test_what_few_clusters_have_or_lack(fleet: Fleet, words: tuple[str, ...], ro
     found = fleet.ask("outliers", *words)
     assert {(row[6], row[10], " ".join(row[11])) for row in found} == rows
     assert {row[0] for row in found} == ({"prod"} if words[:1] == ("--by",) else {"fleet"})
+    # The rarest first, and of these what few have.
+    rarity = [(min(row[8], row[9] - row[8]), row[10] != "only here") for row in found]
+    assert rarity == sorted(rarity)
     assert fleet.ask("outliers", *words, "--limit", "1") == found[:1]
     assert fleet.answer["more"] is (len(found) > 1)
 
