@@ -10,7 +10,7 @@ A binding is selected only if its own pattern lies wholly inside the selector: P
 import re
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final, Generic, TypeVar
@@ -108,6 +108,24 @@ def _reserved(bindings: Iterable[AclBinding]) -> Iterator[AclBinding]:
     return (binding for binding in bindings if is_reserved(binding.pattern.name))
 
 
+#: Of so many names each is compared with the one that is asked for.
+_MOST_COMPARED: Final = 16
+
+
+class _ManyNames:
+    """Names and prefixes, to find one as quickly among thousands as among a few."""
+
+    __slots__ = ("_lengths", "_prefixes", "texts")
+
+    def __init__(self, texts: Iterable[str], prefixes: Iterable[str]) -> None:
+        self.texts, self._prefixes = frozenset(texts), frozenset(prefixes)
+        self._lengths = sorted(set(map(len, self._prefixes)))
+
+    def begins(self, name: str) -> bool:
+        """Whether a name begins with one of the prefixes."""
+        return any(name[:length] in self._prefixes for length in self._lengths)
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class NameSelector:
     """Names: some literal ones and those with one of some prefixes, or (``any_name``) all of them."""
@@ -115,23 +133,35 @@ class NameSelector:
     literal: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     any_name: bool = False
+    _many: "_ManyNames | None" = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Each topic may be held against an item that lists all of them."""
+        many = len(self.literal) + len(self.prefixes) > _MOST_COMPARED
+        object.__setattr__(self, "_many", _ManyNames(self.literal, self.prefixes) if many else None)
 
     def selects_principal(self, principal: str) -> bool:
         """Whether ``principal`` is meant; ``User:*`` only by its own name or by ``any_name``."""
-        if self.any_name or principal in self.literal:
+        if self.any_name or self._lists(principal):
             return True
         # User:* is everybody: an item such as {prefix: "User:"} is about principals that have names.
-        return principal != WILDCARD_PRINCIPAL and principal.startswith(self.prefixes)
+        return principal != WILDCARD_PRINCIPAL and self._begins(principal)
 
     def selects_name(self, name: str) -> bool:
         """Whether the name of a resource is meant."""
-        return self.any_name or name in self.literal or name.startswith(self.prefixes)
+        return self.any_name or self._lists(name) or self._begins(name)
+
+    def _lists(self, name: str) -> bool:
+        return name in (self.literal if self._many is None else self._many.texts)
+
+    def _begins(self, name: str) -> bool:
+        return name.startswith(self.prefixes) if self._many is None else self._many.begins(name)
 
     def contains(self, inner: "NameSelector", *, principals: bool) -> bool:
         """Whether it selects all that ``inner`` does; of names of resources, or of ``principals``."""
         if self.any_name or inner.any_name:
             return self.any_name
-        if not all(prefix.startswith(self.prefixes) for prefix in inner.prefixes):
+        if not all(map(self._begins, inner.prefixes)):
             return False
         return all(map(self.selects_principal if principals else self.selects_name, inner.literal))
 

@@ -1,11 +1,13 @@
 """Scope: a binding is in it only if its own pattern lies wholly inside."""
 
+import copy
 from random import Random
 from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 
+from reconciler.model import scope as module
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -226,3 +228,40 @@ def test_of_many_items_few_are_asked_about_a_binding() -> None:
             assert scope.ignores(binding(f"t{n}"))
             assert not scope.ignores(binding("x", f"User:x{n}"))
     assert selects.call_count == 150
+
+
+def test_many_names_select_what_each_of_them_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = Random(4)
+    texts = ["", "a", "ab", "abc", "b", "bc", "User:", "User:*", "User:a"]
+    for _ in range(500):
+        literal, prefixes = (tuple(chance.sample(texts, chance.randrange(4))) for _ in range(2))
+        monkeypatch.setattr(module, "_MOST_COMPARED", chance.choice((0, 100)))
+        selector, inner = NameSelector(literal, prefixes), NameSelector(("a", "b"), tuple(chance.sample(texts, 2)))
+        for name in (*texts, "abcd", "User:ab", "c"):
+            begins = any(name.startswith(prefix) for prefix in prefixes)
+            assert selector.selects_name(name) is (name in literal or begins)
+            assert selector.selects_principal(name) is (name in literal or (begins and name != "User:*"))
+        whole = all(any(prefix.startswith(outer) for outer in prefixes) for prefix in inner.prefixes)
+        assert selector.contains(inner, principals=False) is (whole and all(map(selector.selects_name, inner.literal)))
+        assert copy.copy(selector) == selector
+
+
+def test_a_name_is_looked_up_among_many_and_not_compared_with_each() -> None:
+    class Counted(str):
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Counted.compared += 1
+            return super().__eq__(other)
+
+        __hash__ = str.__hash__
+
+    selector = NameSelector(tuple(Counted(f"t{n}") for n in range(1_000)), ("x.", *(f"p{n}." for n in range(100))))
+    assert [selector.selects_name(name) for name in ("t999", "p7.a", "x.y", "t1000", "p7")] == [
+        True,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert Counted.compared < 20
