@@ -262,13 +262,11 @@ def interpret(
         settled = [binding for binding in bindings if binding not in doubtful] if doubtful else bindings
         found = interpret(settled, opaque, RANGES_SINCE, default_allow)._replace(doubtful=frozenset())
         return found.with_changes(doubtful, ()) if doubtful else found
+    read = [(entry, as_binding(entry)) for entry in opaque]
     certain = Index(bindings, version)
-    unclear = []
-    for entry in opaque:
-        if (binding := as_binding(entry)) is None:
-            unclear.append(entry)
-        else:
-            certain = certain.with_changes([binding], ())
+    if named := [binding for _, binding in read if binding is not None]:
+        certain = certain.with_changes(named, ())
+    unclear = [entry for entry, binding in read if binding is None]
     guesses = [binding for entry in unclear for binding in widest(entry)]
     if not guesses:
         least = Interpretation(certain, certain, default_allow is True)

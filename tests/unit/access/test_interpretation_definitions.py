@@ -213,3 +213,11 @@ def test_views_are_kept_up_to_a_bound() -> None:
         for number in range(10):
             assert index.view(ResourceType.TOPIC, "User:a", f"10.0.1.{number}") == first
             assert len(index._views) <= 3
+
+
+def test_opaque_entries_whose_codes_are_known_change_an_index_once() -> None:
+    opaque = [OpaqueBinding(f"t{n}", "User:a", "*", 2, 3, 3, 3) for n in range(50)]
+    with patch.object(Index, "with_changes", autospec=True, side_effect=Index.with_changes) as changed:
+        found = interpret([KNOWN], opaque, (4, 4), default_allow=False)
+    assert changed.call_count == 1
+    assert len(set(found.certain)) == 51
