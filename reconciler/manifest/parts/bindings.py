@@ -55,9 +55,29 @@ Said: TypeAlias = RuleDeclaration | Placed
 OnPattern: TypeAlias = RuleDeclaration | dict[AccessControlEntry, Said]
 
 
-def declaration_of(said: Said, pattern: ResourcePattern) -> Declaration:
-    """The declaration of bindings on a pattern."""
-    return said.declaration if isinstance(said, Placed) else said.declaration_of(pattern)
+class Declarations:
+    """The declarations of bindings by what declares them; of a rule with many names, where each of them is."""
+
+    __slots__ = ("_numbers",)
+
+    def __init__(self) -> None:
+        """Nothing is looked at yet."""
+        #: By the identity of a rule, with that rule: a copy of these has other ones.
+        self._numbers: dict[int, tuple[RuleDeclaration, dict[ResourcePattern, int]]] = {}
+
+    def of(self, said: Said, pattern: ResourcePattern) -> Declaration:
+        """That of the first place that names ``pattern``; raises ``ValueError`` or ``KeyError`` where there is none."""
+        if isinstance(said, Placed):
+            return said.declaration
+        if len(said.patterns) <= _FEW:
+            return said.declaration_at(said.patterns.index(pattern))
+        held = self._numbers.get(id(said))
+        if held is None or held[0] is not said:
+            numbers: dict[ResourcePattern, int] = {}
+            for number, name in enumerate(said.patterns):
+                numbers.setdefault(name, number)
+            held = self._numbers[id(said)] = said, numbers
+        return said.declaration_at(held[1][pattern])
 
 
 def on_pattern(grant: RuleDeclaration) -> OnPattern:
@@ -73,11 +93,12 @@ def by_entry(said: OnPattern) -> dict[AccessControlEntry, Said]:
 class DeclaredBindings(KnowsEnds):
     """Bindings by identity; a binding and its declaration are made when they are asked for."""
 
-    __slots__ = ("_count", "_on")
+    __slots__ = ("_count", "_declarations", "_on")
 
     def __init__(self, on: Mapping[ResourcePattern, OnPattern]) -> None:
         """Keeps ``on``."""
         self._on = on
+        self._declarations = Declarations()
         self._count = sum(map(len, (entries for _, entries in _entries(on))))
 
     def _said(self, binding: AclBinding) -> Said | None:
@@ -92,7 +113,7 @@ class DeclaredBindings(KnowsEnds):
         said = self._said(binding)
         if said is None:
             raise KeyError(binding)
-        return declaration_of(said, binding[0])
+        return self._declarations.of(said, binding[0])
 
     def __contains__(self, binding: object) -> bool:
         """Whether a binding is declared; nothing else is asked for."""
@@ -136,14 +157,14 @@ class _Items(ItemsView[AclBinding, Declaration]):
     _mapping: DeclaredBindings
 
     def __iter__(self) -> Iterator[tuple[AclBinding, Declaration]]:
-        on = self._mapping._on
+        on, declarations = self._mapping._on, self._mapping._declarations
         for pattern, entries in _entries(on):
             said = on[pattern]
             each = repeat(said) if isinstance(said, RuleDeclaration) else said.values()
             before, declaration = None, None
             for entry, one in zip(entries, each, strict=False):
                 if declaration is None or one is not before:
-                    before, declaration = one, declaration_of(one, pattern)
+                    before, declaration = one, declarations.of(one, pattern)
                 yield _new_binding((pattern, entry)), declaration
 
 
@@ -237,6 +258,7 @@ class BindingTable:
         """Starts empty."""
         self._cluster, self._roles = cluster, roles
         self._findings_of = findings_of
+        self._declarations = Declarations()
         self._on: dict[ResourcePattern, OnPattern] = {}
         #: Of ``_on`` what several rules name: no other pattern shares these dictionaries.
         self._several: dict[ResourcePattern, dict[AccessControlEntry, Said]] = {}
@@ -303,7 +325,7 @@ class BindingTable:
 
     def _both(self, binding: AclBinding, first: Said, said: Said) -> Said:
         """What two declarations of a binding come to; the first, after reporting that both are written out."""
-        earlier, later = (declaration_of(one, binding.pattern) for one in (first, said))
+        earlier, later = (self._declarations.of(one, binding.pattern) for one in (first, said))
         written = [
             one.written if isinstance(one, Placed) else not isinstance(one, BroughtRule) for one in (first, said)
         ]
@@ -332,7 +354,7 @@ class BindingTable:
                 # A scope is about patterns and principals.
                 if entry.principal not in asked and not scope.owns(binding):
                     what = f"{entry.principal} on {pattern}"
-                    outside.add(declaration_of(one, pattern).origin, what, _selects(binding), _OUTSIDE)
+                    outside.add(self._declarations.of(one, pattern).origin, what, _selects(binding), _OUTSIDE)
                 asked.add(entry.principal)
 
     def on(self, as_of: datetime.date) -> tuple[DeclaredBindings, DeclaredBindings]:

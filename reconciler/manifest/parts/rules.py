@@ -107,9 +107,9 @@ class RuleDeclaration:
         whole = DeclaredPatterns(kind, self.patterns, self.places, self.terms)
         return whole if len(self.kinds) == 1 else whole.of_type(kind)
 
-    def declaration_of(self, pattern: ResourcePattern) -> Declaration:
-        """That of the first place that names ``pattern``; raises ``ValueError`` where there is none."""
-        return declared_at(self.terms, self.places, self.patterns.index(pattern))
+    def declaration_at(self, number: int) -> Declaration:
+        """That of one of its ``patterns``."""
+        return declared_at(self.terms, self.places, number)
 
     def declared(self) -> Iterator[tuple[ResourcePattern, Declaration]]:
         """Every pattern that it names, each time with the place."""
