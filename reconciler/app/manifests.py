@@ -110,14 +110,14 @@ def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> t
         theirs, given = guardrail_ownership(manifests, cluster)
         setter = declared_cluster(manifests, cluster)
         claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
-    files = {path: path for path in manifests.sources}
+    files = _Directory({path: path for path in manifests.sources})
     variables = setter.origin, {one.source.path for one in manifests.chosen_templates(setter.labels)}
     rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
     own = rules((_owner(owner, files) for owner in owners), consents)
     if manifests.guardrails is None:
         return (own,)
     # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
-    marked = guardrail_files(manifests)
+    marked = _Directory(guardrail_files(manifests))
     judging = (_owner(one, files, marked) for one in theirs)
     return own, rules(judging, given, guardrails=True)
 
@@ -131,8 +131,17 @@ def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breac
     return tuple(sorted(found.values(), key=breach_order))
 
 
-def _owner(given: OwnerDeclaration, *directories: Mapping[str, str]) -> Owner:
-    files = frozenset(marked[path] for marked in directories for path in given.files_of(marked))
+class _Directory:
+    """Paths below a root, in order, and how each is called where files of several directories meet."""
+
+    __slots__ = ("called", "ordered")
+
+    def __init__(self, called: Mapping[str, str]) -> None:
+        self.called, self.ordered = called, sorted(called)
+
+
+def _owner(given: OwnerDeclaration, *directories: _Directory) -> Owner:
+    files = frozenset(one.called[path] for one in directories for path in given.files_of(one.ordered))
     return Owner(given.team, given.origin, files, given.principals, given.patterns, given.deny_any)
 
 

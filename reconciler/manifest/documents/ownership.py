@@ -1,6 +1,7 @@
 """The kind ``Ownership``: which files may name which principals and resources."""
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -41,18 +42,21 @@ class OwnerDeclaration:
     patterns: tuple[ResourcePattern, ...] = ()
     deny_any: bool = False
 
-    def files_of(self, paths: Iterable[str]) -> frozenset[str]:
-        """Those of the paths that its globs match."""
-        paths = tuple(paths)
-        return frozenset(path for glob in self.files for path in _matching(glob, paths))
+    def files_of(self, ordered: Sequence[str]) -> frozenset[str]:
+        """Those of the paths, which are in order, that its globs match."""
+        return frozenset(path for glob in self.files for path in _matching(glob, ordered))
 
 
-def _matching(glob: str, paths: Iterable[str]) -> Iterable[str]:
-    """The paths that a glob matches; those that begin otherwise are left out first: each team has files of its own."""
+def _matching(glob: str, ordered: Sequence[str]) -> Iterable[str]:
+    """The paths that a glob matches; only those that begin as it does are held against it: each team has its own."""
     start = re.split(r"[*?]", glob, maxsplit=1)[0]
-    if start.isascii():
-        paths = [path for path in paths if path.startswith(start)]
-    return filter(path_glob(glob), paths) if paths else ()
+    if not start.isascii():
+        return filter(path_glob(glob), ordered)
+    first = last = bisect_left(ordered, start)
+    while last < len(ordered) and ordered[last].startswith(start):
+        last += 1
+    near = ordered[first:last]
+    return filter(path_glob(glob), near) if near else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +72,8 @@ def check_teams(
     documents: Sequence[OwnershipDeclaration], paths: Iterable[str], findings_of: Callable[[str], Findings]
 ) -> None:
     """Reports consents of or to unknown teams, and warns of teams whose globs match no file."""
-    paths = tuple(paths)
-    teams = {owner.team for document in documents for owner in document.owners}
+    ordered, owners = sorted(paths), [owner for document in documents for owner in document.owners]
+    teams = {owner.team for owner in owners}
     # With a team whose name comes from a variable, any name may be one.
     any_name = any("${" in team for team in teams)
     for consent in (consent for document in documents for consent in document.consents):
@@ -79,8 +83,8 @@ def check_teams(
                 trouble = Trouble(Code.OWNERSHIP_FORM, f"there is no team {quoted(team)}", advice)
                 findings_of(place.file).add_at(trouble, place)
     # Files that end incidents are there during incidents only.
-    with_files = {one.team for document in documents for one in document.owners if one.deny_any or one.files_of(paths)}
-    for owner in (owner for document in documents for owner in document.owners):
+    with_files = {owner.team for owner in owners if owner.deny_any or owner.files_of(ordered)}
+    for owner in owners:
         if owner.team not in with_files and not any("${" in glob for glob in owner.files):
             with_files.add(owner.team)
             trouble = Trouble(
