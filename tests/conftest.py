@@ -247,8 +247,11 @@ def spark() -> "Iterator[SparkSession]":
     """Spark on two cores; commands that run while it is there use it too."""
     from reconciler.parts.fleet.spark.session import spark_session
 
+    before = dict(os.environ)
     with spark_session("local[2]") as session:
         yield session
+    for name in os.environ.keys() - before:  # what a session sets for its workers, processes of other tests got, too
+        del os.environ[name]
 
 
 @pytest.fixture(

@@ -35,8 +35,8 @@ _ROOT: Final = Path(__file__).parents[1]
 _READERS: Final = {"message_client": "answer", "client_reader": "read"}
 _NUMBER: Final = struct.Struct("=i")
 _ONE: Final = threading.Lock()
-#: Of Python's own variables those that change nothing here.
-_HARMLESS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED")
+#: Of Python's own variables those that change nothing here: all that is forked is on a safe path (``-P``).
+_HARMLESS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONUNBUFFERED")
 #: What a forked process may use is what the one that asks for it may: memory, and seconds of a processor.
 _LIMITED: Final = (int(resource.RLIMIT_AS), int(resource.RLIMIT_CPU))
 #: The program on PATH. What decides how Python itself works, no fork can take over: then it is the installed one.
