@@ -16,11 +16,11 @@ from reconciler.access.assertion import (
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, host_matches, may_on_some_resource
 from reconciler.access.broker_defects import has_unparsable_principal
 from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
+from reconciler.access.group import DENIED, IMPLIED
 from reconciler.access.hosts import HostClass, host_classes
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, inside, literal, names_of, shortest_name
-from reconciler.access.operations import DENIED, IMPLIED, supported
 from reconciler.model.acl import (
     CLUSTER_NAME,
     WILDCARD,
@@ -32,6 +32,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.characters import as_name
 from reconciler.model.desired import Declaration, Origin
+from reconciler.model.flavor import supported
 
 # The ALLOWs that grant one operation on one resource type, sorted for the counterexample search.
 

@@ -5,11 +5,11 @@ from enum import StrEnum
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.broker_defects import BrokerDefects, scan_order
+from reconciler.access.group import DENIED, IMPLIED, about, permitted
 from reconciler.access.hosts import address_range
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, Interpretations, interpret, of_members
 from reconciler.access.names import NameIndex, literal, matches, names_of
-from reconciler.access.operations import ASSUMED_VERSION, DENIED, IMPLIED, about, permitted, supported
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -24,7 +24,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.addresses import address
 from reconciler.model.desired import Declaration, Origin
-from reconciler.model.flavor import KafkaVersion, known_release
+from reconciler.model.flavor import ASSUMED_VERSION, KafkaVersion, known_release, supported
 
 # An answer of the authorizer: allowed or not, by which rule and, on demand, by which binding.
 

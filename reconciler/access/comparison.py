@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import may_on_some_resource
-from reconciler.access.group import BindingGroup
+from reconciler.access.group import EVERY, BindingGroup, bits
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
 from reconciler.access.interpretation import ROW, Interpretation, Work
 from reconciler.access.names import (
@@ -26,10 +26,9 @@ from reconciler.access.names import (
     literal,
     shortest_name,
 )
-from reconciler.access.operations import EVERY, bits, supported
 from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions
 from reconciler.model.acl import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
-from reconciler.model.flavor import KafkaVersion
+from reconciler.model.flavor import KafkaVersion, supported
 
 # What the APIs permit: some accept a right on another resource in place of the one on the resource itself.
 

@@ -11,7 +11,7 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import PROBE, Authorizer, may_on_some_resource
 from reconciler.access.comparison import CLUSTER_NAMES, IDEMPOTENT, ON_EVERY_TOPIC, AccessComparison, permitted_by_api
-from reconciler.access.group import BindingGroup, changed_keys
+from reconciler.access.group import DENIED, BindingGroup, changed_keys, operations_in
 from reconciler.access.hosts import Hosts
 from reconciler.access.interpretation import ROW, Interpretation, Interpretations, Work, unnamed_principal
 from reconciler.access.names import (
@@ -27,7 +27,6 @@ from reconciler.access.names import (
     names_of,
     outermost,
 )
-from reconciler.access.operations import DENIED, operations_in
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType
 from reconciler.model.says import Says

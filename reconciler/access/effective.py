@@ -8,6 +8,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
+from reconciler.access.group import operations_in
 from reconciler.access.hosts import Hosts
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, unnamed_principal
@@ -22,7 +23,6 @@ from reconciler.access.names import (
     outermost,
     shortest_name,
 )
-from reconciler.access.operations import operations_in
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     CLUSTER_NAME,

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.comparison import ON_EVERY_TOPIC
+from reconciler.access.group import EVERY, about, bits, operations_in
 from reconciler.access.names import (
     ALL_NAMES,
     NameSet,
@@ -22,7 +23,6 @@ from reconciler.access.names import (
     outermost,
     shortest_name,
 )
-from reconciler.access.operations import EVERY, about, bits, operations_in
 from reconciler.access.reach import ByNames, Hop, HopKind, Piece, Reach, Rights, within
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from reconciler.model.desired import Duty

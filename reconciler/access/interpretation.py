@@ -17,10 +17,10 @@ from dataclasses import replace
 from itertools import product
 from typing import Final, NamedTuple
 
+from reconciler.access.group import EVERY, permitted
 from reconciler.access.hosts import address_range
 from reconciler.access.index import GroupKey, Index
 from reconciler.access.names import NameCoverage, NameSet
-from reconciler.access.operations import EVERY, permitted
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     WILDCARD,

@@ -14,7 +14,6 @@ from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, co
 from reconciler.access.comparison import ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
 from reconciler.access.names import Region, matches, names_of, shortest_name
-from reconciler.access.operations import supported
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -28,6 +27,7 @@ from reconciler.model.acl import (
 )
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.desired import Declaration, Origin
+from reconciler.model.flavor import supported
 
 #: Of the addresses set aside for documentation (RFC 5737).
 _UNNAMED_HOST: Final = "192.0.2.0"

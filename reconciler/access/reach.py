@@ -30,6 +30,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
+from reconciler.access.group import DENIED, IMPLIED, bits
 from reconciler.access.hosts import address_range, is_dead
 from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import (
@@ -46,7 +47,6 @@ from reconciler.access.names import (
     names_of,
     outermost,
 )
-from reconciler.access.operations import DENIED, IMPLIED, bits
 from reconciler.model.acl import WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from reconciler.model.desired import Control, Links
 

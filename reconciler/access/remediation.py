@@ -11,7 +11,6 @@ from reconciler.access.hosts import is_dead
 from reconciler.access.index import Index
 from reconciler.access.lint.covering import Covering, IdleDenies
 from reconciler.access.names import has_names, names_of
-from reconciler.access.operations import ASSUMED_VERSION, supported
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -22,6 +21,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.flavor import ASSUMED_VERSION, supported
 
 #: After so many rounds without success a person has to look at the assertion.
 _ROUNDS: Final = 8

@@ -23,7 +23,6 @@ from reconciler.access.assertion import (
 )
 from reconciler.access.assertions import Checker
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.operations import supported
 from reconciler.access.remediation import suggest_fix
 from reconciler.access.separation import Combinations, Separation, Separations
 from reconciler.app.cluster_checks import Seen, decide_policies
@@ -38,6 +37,7 @@ from reconciler.manifest.parts.selectors import StatedException
 from reconciler.manifest.safeguards import access_tests, control_topics
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, AclPermissionType
 from reconciler.model.desired import DesiredState, Expiry, Links, Origin, ends_of
+from reconciler.model.flavor import supported
 from reconciler.model.locks import denials_of_locks
 from reconciler.model.scope import name_glob
 from reconciler.plan.leftovers import bridges_taken_over

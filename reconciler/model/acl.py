@@ -114,6 +114,15 @@ SUPPORTED_OPERATIONS: Final[Mapping[ResourceType, frozenset[AclOperation]]] = Ma
 )
 
 
+#: What an ALLOW of the key also grants (``StandardAuthorizerData.IMPLIES_DESCRIBE``, ``IMPLIES_DESCRIBE_CONFIGS``).
+IMPLICATIONS: Final = {
+    _O.READ: _O.DESCRIBE,
+    _O.WRITE: _O.DESCRIBE,
+    _O.DELETE: _O.DESCRIBE,
+    _O.ALTER: _O.DESCRIBE,
+    _O.ALTER_CONFIGS: _O.DESCRIBE_CONFIGS,
+}
+
 #: The only name of the CLUSTER resource (``Resource.CLUSTER_NAME``).
 CLUSTER_NAME: Final = "kafka-cluster"
 #: As a LITERAL name it matches every name of its type; as a host or as ``User:*`` it matches everyone.

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Final, TypeAlias
 
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding
+from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import NameSelector, Selector
 from reconciler.model.state import ClusterState
@@ -21,6 +21,8 @@ from reconciler.model.state import ClusterState
 
 #: A broker's release as (major, minor); more parts are fine.
 KafkaVersion: TypeAlias = tuple[int, ...]
+#: The release whose rules hold where nothing else is known: ranges of hosts are texts.
+ASSUMED_VERSION: Final[KafkaVersion] = (4, 3)
 #: The newest release whose authorizer this project was tested against.
 NEWEST_RELEASE: Final = (4, 4)
 #: The first level of ``metadata.version`` of each release (``org.apache.kafka.server.common.MetadataVersion``).
@@ -48,6 +50,16 @@ def known_release(version: KafkaVersion | None) -> KafkaVersion | None:
 def release_text(version: KafkaVersion) -> str:
     """``4.4``."""
     return ".".join(map(str, version[:2]))
+
+
+def supported(resource_type: ResourceType, version: KafkaVersion) -> frozenset[AclOperation]:
+    """The operations that a broker of that release checks on a resource type (``AclEntry.supportedOperations``)."""
+    known = SUPPORTED_OPERATIONS[resource_type]
+    if version < (4, 1):
+        known -= {AclOperation.TWO_PHASE_COMMIT}
+    if version < (4, 0) and resource_type is ResourceType.GROUP:
+        known -= {AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS}
+    return known
 
 
 # The authorizers that brokers name in ``authorizer.class.name``, and by what each decides.

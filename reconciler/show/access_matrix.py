@@ -22,9 +22,8 @@ from reconciler.access.names import (
     names_of,
     shortest_name,
 )
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import CLUSTER_NAME, SUPPORTED_OPERATIONS, AclOperation, ResourceType
+from reconciler.model.acl import CLUSTER_NAME, IMPLICATIONS, SUPPORTED_OPERATIONS, AclOperation, ResourceType
 from reconciler.model.characters import Style, plain, safe
 from reconciler.model.scope import is_reserved
 from reconciler.results import Made

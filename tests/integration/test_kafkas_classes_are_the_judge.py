@@ -11,7 +11,6 @@ from typing import Final
 import pytest
 
 from reconciler.access.authorizer import AccessRequest, Authorizer
-from reconciler.access.operations import supported
 from reconciler.model.acl import (
     CLUSTER_NAME,
     SUPPORTED_OPERATIONS,
@@ -24,7 +23,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.addresses import RANGES_SINCE, IpAddress, address, address_text, ip_range
-from reconciler.model.flavor import KafkaVersion
+from reconciler.model.flavor import KafkaVersion, supported
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
 from reconciler.model.topic_configs import normal_form
 from reconciler.parts.local.sandbox.launch import broker_jars, find_java

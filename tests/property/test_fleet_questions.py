@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import Access, CommonAccess, access_of
 from reconciler.access.names import ALL_NAMES
-from reconciler.access.operations import ASSUMED_VERSION, supported
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclOperation, AclPermissionType, PatternType, ResourceType
 from reconciler.model.addresses import RANGES_SINCE
-from reconciler.model.flavor import KafkaVersion
+from reconciler.model.flavor import ASSUMED_VERSION, KafkaVersion, supported
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.access import AccessReach, ReachMemory, reaches
 from reconciler.parts.fleet.tables import COLUMNS

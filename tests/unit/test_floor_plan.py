@@ -30,7 +30,7 @@ MOST_IMPORTS_IN_FUNCTIONS = 57
 MOST_LIBRARIES_IN_FUNCTIONS = 34
 #: A file is worth opening for its one noun, and for most nouns more than one file asks. To raise one of these numbers
 #: is to say in the same change what the reader gains.
-MOST_SOURCES = 421
+MOST_SOURCES = 420
 MOST_LINES_OF_A_FILE = 600
 MOST_WITH_ONE_IMPORTER = 42
 MOST_PROTOCOLS = 18

@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from reconciler.access.assertions import OperationGrants
 from reconciler.access.authorizer import Authorizer
+from reconciler.access.group import DENIED, ENTRY_MASKS, EVERY, IMPLIED, bits
 from reconciler.access.hosts import RangeIndex
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, names_of
-from reconciler.access.operations import DENIED, ENTRY_MASKS, EVERY, IMPLIED, bits, supported
 from reconciler.model.acl import (
     WILDCARD,
     WILDCARD_PRINCIPAL,
@@ -18,7 +18,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.flavor import KafkaVersion
+from reconciler.model.flavor import KafkaVersion, supported
 
 
 def covers(outer: ResourcePattern, inner: ResourcePattern) -> bool:

@@ -11,7 +11,6 @@ from reconciler.access.hosts import is_dead
 from reconciler.access.lint.covering import IdleDenies, effect_bits
 from reconciler.access.lint.rule import LintFinding, LintState, lint_rule
 from reconciler.access.names import ALL_NAMES, has_names, names_of
-from reconciler.access.operations import supported
 from reconciler.model.acl import (
     CLUSTER_NAME,
     WILDCARD_PRINCIPAL,
@@ -22,6 +21,7 @@ from reconciler.model.acl import (
     PatternType,
     ResourceType,
 )
+from reconciler.model.flavor import supported
 from reconciler.model.listing import unmatched_by_librdkafka
 
 #: Resources whose name is a setting of clients.

@@ -15,9 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, combinations
 from typing import Final, NamedTuple
 
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.manifest.parts.rules import BUILT_IN_ROLES
-from reconciler.model.acl import AclOperation, AclPermissionType, ResourcePattern, ResourceType
+from reconciler.model.acl import IMPLICATIONS, AclOperation, AclPermissionType, ResourcePattern, ResourceType
 
 
 class ExportedRule(NamedTuple):

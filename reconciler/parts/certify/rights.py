@@ -13,12 +13,13 @@ from urllib.parse import quote
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import every_access
+from reconciler.access.group import bits
 from reconciler.access.hosts import ANY_HOST, Hosts
 from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, around, inside, names_of
-from reconciler.access.operations import IMPLICATIONS, bits
 from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
+    IMPLICATIONS,
     WILDCARD_PRINCIPAL,
     AclBinding,
     AclOperation,

@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import Annotated, Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import covers_operation
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
+    IMPLICATIONS,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,

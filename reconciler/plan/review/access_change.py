@@ -14,13 +14,13 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow, Witness, compare_access
 from reconciler.access.interpretation import Work, work_for
 from reconciler.access.names import REGION, NameSet, Region, names_of
-from reconciler.access.operations import IMPLICATIONS, supported
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import TEXTS, array, by_name, word
 from reconciler.codec.objects import Field, field
 from reconciler.codec.values import MOMENT
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
+    IMPLICATIONS,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,
@@ -31,6 +31,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import Declaration, moment_text
+from reconciler.model.flavor import supported
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity, levels, limits
 from reconciler.model.listing import Change, items_after
 from reconciler.model.says import REQUIRED, FieldGroup, Flat, Says

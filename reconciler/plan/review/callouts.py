@@ -11,12 +11,12 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow
 from reconciler.access.hosts import ANY_HOST, is_dead
 from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, inside, less, names_of
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.access.reach import ByNames
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     ANONYMOUS,
     CLUSTER_NAME,
+    IMPLICATIONS,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,

@@ -17,10 +17,10 @@ from reconciler.access.hosts import is_dead
 from reconciler.access.interpretation import Interpretation, Interpretations
 from reconciler.access.lint.covering import covers
 from reconciler.access.names import ASTERISK_NAMES, Region, has_names, literal, names_of
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     CLUSTER_NAME,
+    IMPLICATIONS,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AclBinding,

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Final, TypeAlias
 
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.model.acl import IMPLICATIONS, AclOperation, ResourceType
 from reconciler.model.characters import as_name, with_points
 from reconciler.plan.file import plan_id
 from reconciler.plan.proposal import Plan

@@ -11,8 +11,8 @@ from reconciler.access.authorizer import (
     UndecidedAccessError,
     may_on_some_resource,
 )
+from reconciler.access.group import EVERY
 from reconciler.access.names import literal
-from reconciler.access.operations import EVERY
 from reconciler.model.acl import AclOperation, OpaqueBinding, PatternType, ResourcePatternFilter, ResourceType
 from reconciler.model.desired import Declaration, Origin
 from tests.worlds import binding, bindings, pattern

@@ -7,9 +7,9 @@ import pytest
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import AccessComparison
 from reconciler.access.effective import who_can
+from reconciler.access.group import operations_in
 from reconciler.access.hosts import Hosts, host_classes
 from reconciler.access.names import ALL_NAMES, NameSet, literal
-from reconciler.access.operations import operations_in
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from tests.property.access_naive import Cluster
 from tests.unit.access.test_difference_definitions import HOSTS, POINTS, VERSION, changes, moved

@@ -14,10 +14,11 @@ from reconciler.access.authorizer import (
     Note,
     UndecidedAccessError,
 )
-from reconciler.access.operations import ENTRY_MASKS, entry_mask, supported
+from reconciler.access.group import ENTRY_MASKS, entry_mask
 from reconciler.access.questions import Relevance, explain
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, PatternType, ResourceType
 from reconciler.model.desired import Declaration, Origin
+from reconciler.model.flavor import supported
 from tests.property.access_naive import (
     Ask,
     Cluster,

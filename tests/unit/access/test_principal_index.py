@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 from reconciler.access.index import Index, PrincipalIndex
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameCoverage, NameSet, literal, names_of
-from reconciler.access.operations import ASSUMED_VERSION
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -15,6 +14,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.flavor import ASSUMED_VERSION
 
 TEXTS = ("a", "ab", "abc", "b", "*", "*x", "a*")
 ZONES = [ALL_NAMES, *map(NameSet, TEXTS), *map(literal, TEXTS)]

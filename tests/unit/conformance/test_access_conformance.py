@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.operations import bits
+from reconciler.access.group import bits
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,

@@ -8,8 +8,8 @@ import pytest
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import compare_access
 from reconciler.access.names import NameSet, literal
-from reconciler.access.operations import supported
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourceType
+from reconciler.model.flavor import supported
 from reconciler.plan.review.access_change import MAX_REACHED, exceptions, narrower, operations_words, reached
 from tests.property.access_naive import Ask, result
 from tests.worlds import acl, bindings

@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF
 from reconciler.manifest.write.kinds.interface import Inexpressible, Part
@@ -32,6 +31,7 @@ from reconciler.manifest.write.text import (
     scalar,
 )
 from reconciler.model.acl import (
+    IMPLICATIONS,
     WILDCARD,
     AclBinding,
     AclOperation,

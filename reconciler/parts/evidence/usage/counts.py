@@ -14,12 +14,12 @@ from functools import lru_cache
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import AccessRequest, Authorizer, DecisionRule, covers_operation, host_matches
-from reconciler.access.operations import IMPLICATIONS
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.resources import principal_problem
 from reconciler.model.acl import (
     ANONYMOUS,
     CLUSTER_NAME,
+    IMPLICATIONS,
     WILDCARD,
     WILDCARD_PRINCIPAL,
     AccessControlEntry,

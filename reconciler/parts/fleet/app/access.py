@@ -9,7 +9,6 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import CommonAccess, HeldRegion, who_can
 from reconciler.access.names import ALL_NAMES, Region
-from reconciler.access.operations import supported
 from reconciler.app.connections import version_of
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import as_established
@@ -18,6 +17,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourcePattern, ResourceType
+from reconciler.model.flavor import supported
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, Engine, Work, reason
 from reconciler.parts.fleet.membership import partition
