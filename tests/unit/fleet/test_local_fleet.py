@@ -6,12 +6,18 @@ from typing import Any
 
 import pytest
 
+from reconciler.app.reasons import WorkflowError
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
 from reconciler.model.acl import AclBinding
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.app import engines
+from reconciler.parts.fleet.app.access import access_of_units
+from reconciler.parts.fleet.app.query import FleetQuestion
+from reconciler.parts.fleet.app.runs import read_fleet_plan
 from reconciler.parts.fleet.engine import LocalEngine
 from reconciler.parts.fleet.tables import store_at
 from reconciler.snapshot.document import snapshot_text
@@ -403,3 +409,86 @@ def test_a_safety_check_leaves_out_what_it_refuses(fleet: Fleet) -> None:
     assert "safety checks refuse changes of 1 of the clusters: their plans are the rest" in fleet.said
     fleet.plan("--allow-deletes", output="text")
     assert "  c1: 1 change refused, and not in the plan: reconciler show names them" in fleet.shown.splitlines()
+
+
+def test_what_only_manifests_state_is_not_certain(fleet: Fleet) -> None:
+    """Super users and the default of the manifests: with the operator's file the same answer is certain."""
+    assert fleet.snapshot()[0] == Exit.OK
+    for question in (("who-can", "WRITE", "topic/orders.x"), ("blast-radius",)):
+        sure = fleet.ask(*question)
+        status, found = fleet.run("query", *question, "-f", str(fleet.root / "m"), *fleet.store)
+        assert status == Exit.OK
+        assert all(row[-1] is True for row in sure)
+        by_name = {tuple(row[:2]): row[-1] for row in found["rows"]}
+        # Nor is the default, so that of everybody else nothing is known.
+        assert {key for key in by_name if "everybody else" not in key} == {tuple(row[:2]) for row in sure}
+        root = [certain for key, certain in by_name.items() if "User:root" in key]
+        assert root
+        assert not any(root)
+
+
+def test_whoever_may_alter_a_cluster_can_give_itself_the_rest(fleet: Fleet) -> None:
+    fleet.put("c0", DECLARED | {binding("User:adm ALLOW ALTER on CLUSTER kafka-cluster")})
+    fleet.put("c1", DECLARED | {binding("User:cfg ALLOW ALTER_CONFIGS on CLUSTER kafka-cluster")})
+    assert fleet.snapshot()[0] == Exit.OK
+    found = {(row[0], row[1]): row[2] for row in fleet.ask("who-can", "WRITE", "topic/orders.x")}
+    assert found["c0", "User:adm"] == "(may ALTER the cluster)"
+    assert found["c1", "User:cfg"] == "(may ALTER_CONFIGS on the cluster)"
+    assert not {name for name, who in found if who in ("User:adm", "User:cfg")} - {"c0", "c1"}
+
+
+def test_a_reading_that_is_damaged_hides_no_other_and_is_named(fleet: Fleet) -> None:
+    assert fleet.snapshot()[0] == Exit.OK
+    store = store_at(str(fleet.root / "store"))
+    reading = store.run().reading("c2")
+    assert reading is not None
+    (fleet.root / "store" / reading.buckets[0].file).unlink()
+    rows = fleet.ask("who-can", "WRITE", "topic/orders.x")
+    assert [row[2].split(":")[0] for row in rows if row[0] == "c2"] == ["not known"]
+    assert {row[0] for row in rows} == set(NAMES)
+    reach = {row[0]: row[1] for row in fleet.ask("blast-radius")}
+    assert (reach["User:orders"], fleet.answer["unread"]) == (4, ["c2"])
+    assert "without c2: its access is not known" in fleet.said
+    manifests = load([Source(file.name, file.read_text(encoding="utf-8")) for file in (fleet.root / "m").iterdir()])
+    units = [(one, manifests.clusters[one.cluster]) for one in store.run().readings if one.cluster in ("c1", "c2")]
+    lines = [json.loads(line) for line in access_of_units(store)(units, "0")]
+    assert [line[0] for line in lines if line[1] is None] == ["c2"]
+    assert {line[1] for line in lines if line[0] == "c1"} >= {"User:orders", "User:root"}
+
+
+@pytest.mark.parametrize(
+    ("asked", "drift", "access", "past"),
+    [
+        (FleetQuestion(furthest=True), True, False, False),
+        (FleetQuestion(undeclared=True), True, False, False),
+        (FleetQuestion(blast_radius=True), False, True, False),
+        (FleetQuestion(outliers=True), False, False, False),
+        (FleetQuestion(since="previous"), False, False, False),
+        (FleetQuestion(sql="select * from Changes"), True, False, False),
+        (FleetQuestion(sql="select * from access a join changes"), True, True, False),
+        (FleetQuestion(sql="select * from intervals"), False, False, True),
+        (FleetQuestion(sql="select exchanges, accessed from bindings"), False, False, False),
+    ],
+)
+def test_a_question_says_what_its_answer_rests_on(asked: FleetQuestion, drift: bool, access: bool, past: bool) -> None:
+    assert (asked.of_drift, asked.of_access, asked.of_the_past) == (drift, access, past)
+
+
+@pytest.mark.parametrize("change", ["one step less", "another cluster's", "gone", "not JSON"])
+def test_plans_that_are_not_those_that_were_saved_are_not_read(fleet: Fleet, change: str) -> None:
+    for name in ("c1", "c3"):
+        fleet.put(name, DECLARED - {READ})
+    assert fleet.plan()[0] == Exit.OK
+    assert [*read_fleet_plan(fleet.plans).texts] == ["c1", "c3"]
+    file, other = (fleet.plans / "plans" / f"{name}.json" for name in ("c1", "c3"))
+    match change:
+        case "one step less":
+            file.write_text(file.read_text(encoding="utf-8").replace('"READ"', '"WRITE"'), encoding="utf-8")
+        case "another cluster's":
+            file.write_text(other.read_text(encoding="utf-8"), encoding="utf-8")
+        case "gone":
+            file.unlink()
+        case _:
+            (fleet.plans / "fleet.json").write_text("{", encoding="utf-8")
+    with pytest.raises(WorkflowError):
+        read_fleet_plan(fleet.plans)
