@@ -349,8 +349,6 @@ def _kind_text(same: Sequence[Problem]) -> str:
 def _window(problem: Problem) -> tuple[str, str]:
     """The part of the line that is shown, and how much of it is before the mark."""
     column, line = problem.origin.column - 1, problem.line_text
-    if len(line) <= _WIDTH:
-        return line, line[:column]
     start = max(0, min(column - _WIDTH // 3, len(line) - _WIDTH))
     head, tail = "…" if start else "", "…" if start + _WIDTH < len(line) else ""
     return f"{head}{line[start : start + _WIDTH]}{tail}", f"{head}{line[start:column]}"

@@ -1,6 +1,7 @@
 """What a breach says: whose it is, who is a stranger to whom, which consent was meant, and which item of the rules."""
 
 import datetime
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,8 +11,9 @@ from reconciler.manifest.guardrail_set import with_guardrails
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.model.acl import AclOperation, AclPermissionType
+from reconciler.model.desired import Origin
 from reconciler.policy.owners import Agreement
-from reconciler.policy.ownership import Breach, BreachKind, Ownership
+from reconciler.policy.ownership import Breach, BreachKind, Ownership, breach_order
 
 DAY = datetime.date(2027, 1, 1)
 CLUSTER = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\nspec: {}\n"
@@ -90,6 +92,33 @@ def test_each_pattern_and_each_permission_is_a_breach_of_its_own() -> None:
 def test_a_consent_that_was_meant_is_named(more: str, place: str | None) -> None:
     (breach,) = _breaches({PAY: _acls("allow: READ, topics: [led.x]")}, _consenting(more))
     assert (None if breach.consent is None else str(breach.consent)) == place
+
+
+def test_of_several_consents_that_were_meant_the_first_is_named() -> None:
+    meant = (
+        "operations: READ, topics: [led.x], principals: [User:other]}, {to: pay, operations: READ, topics: [led.x], "
+    )
+    (breach,) = _breaches({PAY: _acls("allow: READ, topics: [led.x]")}, _consenting(f"{meant}permissions: [DENY]"))
+    assert str(breach.consent) == "o.yaml:7:106"
+
+
+def test_breaches_stand_in_the_order_of_files_and_lines_a_role_after_its_user() -> None:
+    here, role = Origin("a.yaml", 7, 7), Origin("r.yaml", 4, 1)
+    plain = Breach(here, BreachKind.RESOURCE)
+    in_order = [
+        Breach(Origin("a.yaml", 6, 9), BreachKind.RESOURCE),
+        Breach(here, BreachKind.PRINCIPAL, principal="User:a"),
+        Breach(here, BreachKind.PRINCIPAL, principal="User:b"),
+        plain,
+        replace(plain, rule=Origin("a.yaml", 1, 1)),
+        replace(plain, rule=Origin("b.yaml", 1, 1)),
+        replace(plain, role=Origin("b.yaml", 9, 9)),
+        replace(plain, role=role),
+        replace(plain, operations=(AclOperation.READ,)),
+        replace(plain, permission=AclPermissionType.ALLOW, operations=(AclOperation.WRITE,)),
+        Breach(Origin("b.yaml", 1, 1), BreachKind.CLAIM),
+    ]
+    assert sorted(in_order[::-1], key=breach_order) == in_order
 
 
 def test_of_a_prefix_each_part_is_its_owners() -> None:

@@ -149,5 +149,23 @@ def test_a_setting_is_as_it_is_now(
         assert (part.name, part.required, part.allowed, *bounds) == (name, *expected)
 
 
+def test_of_few_topics_one_is_more_than_a_tenth() -> None:
+    """Then nothing is an outlier: what is proposed is what each of them has."""
+    topics = [Topic(f"t{at}", 50 if at == 0 else 3, 1, {"retention.ms": "9" if at else "-1"}) for at in range(5)]
+    found = {one.rule.name: one for one in propose_policy(topics, _OCCASION)}
+    part = found["partitions"].rule.parts[0]
+    assert isinstance(part, CountRule)
+    assert (part.minimum, part.maximum) == (3, 50)
+    assert all(one.kept == one.topics == 5 for one in found.values())
+
+
+def test_of_a_setting_without_any_limit_there_is_no_range() -> None:
+    """-1 is none, and -2 means that of the whole topic: neither is a number."""
+    topics = [Topic(f"t{at}", 1, 1, {"local.retention.ms": "-1" if at % 2 else "-2"}) for at in range(20)]
+    part = _part(_proposed(topics), "local.retention.ms")
+    assert isinstance(part, SettingRule)
+    assert (part.required, part.allowed, part.minimum, part.maximum) == (True, None, None, None)
+
+
 def test_without_topics_nothing_is_proposed() -> None:
     assert propose_policy((), _OCCASION) == ()
