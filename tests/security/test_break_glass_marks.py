@@ -49,6 +49,7 @@ def test_a_mark_that_is_over_proves_nothing_to_a_server_that_has_just_been_start
     found = stage.round()
     assert found.revoked == 0
     assert "revoke it at once" in found.held_back[0]
+    assert found.held_back[0].startswith("1 expired binding stays: ")
     assert OTHER in stage.live()
 
 

@@ -139,6 +139,36 @@ def test_two_items_of_one_name_do_not_hide_each_other() -> None:
     assert _words({"o.yaml": one}, {"o.yaml": _OWNERS})
 
 
+def test_of_equal_items_each_counts_and_of_others_the_most_alike_are_held_together() -> None:
+    item = "{team: pay, files: pay/**, topics: {prefix: payroll.}}"
+    other = "{team: pay, files: other/**, topics: {prefix: ledger.}}"
+    head = _OWNERS.partition("    - ")[0]
+
+    def owners(*items: str) -> dict[str, str]:
+        return {"o.yaml": head + "".join(f"    - {one}\n" for one in items)}
+
+    gone = "unclear Ownership teams, spec.owners[pay]: removed: {files: pay/**, team: pay, topics: {prefix: payroll.}}"
+    assert _words(owners(item, item), owners(item)) == [gone]
+    assert _words(owners(item, item), owners(item, item)) == []
+    # Whichever stands first: what has more fields in common is the older self.
+    for before, after in ((other, item), (item, other)):
+        assert _words(owners(before, after), owners(other.replace("ledger.", "log."), item)) == [
+            "looser Ownership teams, spec.owners[pay].topics: {prefix: ledger.} → {prefix: log.}"
+        ] or _words(owners(before, after), owners(other.replace("ledger.", "log."), item)) == [
+            "unclear Ownership teams, spec.owners[pay].topics: {prefix: ledger.} → {prefix: log.}"
+        ]
+
+
+def test_a_label_of_a_rule_itself_lets_no_cluster_escape() -> None:
+    """Only clusters have rules applied to them, whatever labels other documents have."""
+    tests = _TESTS.replace("spec: {", "spec: {clusters: {matchLabels: {env: prod}}, ").replace(
+        "name: guards}", "name: guards, labels: {env: prod}}"
+    )
+    assert _words({"t.yaml": tests}, {"t.yaml": tests.replace("labels: {env: prod}}\n", "labels: {env: dev}}\n")}) == [
+        "unclear AccessTests guards, metadata.labels.env: prod → dev"
+    ]
+
+
 def _spec(kind: str, spec: str) -> str:
     return f"apiVersion: reconciler/v1\nkind: {kind}\nmetadata: {{name: one}}\nspec: {spec}\n"
 

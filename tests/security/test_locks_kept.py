@@ -191,7 +191,12 @@ def test_time_ends_a_lock_only_where_the_operators_file_says_so(
     stage.rule(OPERATOR.replace("false", f"false\n  locksEnd: {str(permitted).lower()}"))
     stage.lock(replace(WHY, until=NOW + datetime.timedelta(hours=1)))
     server = Server(stage)
-    server.round()
+    for minutes in (0, 59):
+        monkeypatch.setattr(
+            "reconciler.parts.serve.rounds.now", lambda at=minutes: NOW + datetime.timedelta(minutes=at)
+        )
+        server.round()
+        assert not may_anything(stage.live())
     monkeypatch.setattr("reconciler.parts.serve.rounds.now", lambda: NOW + datetime.timedelta(hours=2))
     server.round()
     assert may_anything(stage.live()) is permitted
@@ -277,6 +282,11 @@ def test_an_unlock_of_the_same_second_ends_a_lock_in_the_audit_log_too(stage: St
     log.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in (line, ended)), encoding="utf-8")
     assert Server(stage).round().held_back == ()
     assert stage.locked() is None
+    # An unlock before it ended another one.
+    later = {**line, "since": "2099-01-01T00:00:00Z"}
+    log.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in (later, ended)), encoding="utf-8")
+    assert len(Server(stage).round().held_back) == 1
+    stage.delete(*(one for one in stage.live() if one.entry.principal == NAME or "lock" in one.pattern.name))
     log.write_text("".join(f"{json.dumps(one, separators=(',', ':'))}\n" for one in (ended, line)), encoding="utf-8")
     assert len(Server(stage).round().held_back) == 1
     assert stage.locked() == lock

@@ -492,3 +492,21 @@ def test_plans_that_are_not_those_that_were_saved_are_not_read(fleet: Fleet, cha
             (fleet.plans / "fleet.json").write_text("{", encoding="utf-8")
     with pytest.raises(WorkflowError):
         read_fleet_plan(fleet.plans)
+
+
+def test_an_answer_says_what_it_lacks_and_nothing_where_it_lacks_nothing(fleet: Fleet) -> None:
+    assert fleet.snapshot()[0] == Exit.OK
+    fleet.ask("who-can", "WRITE", "topic/orders.x")
+    assert fleet.said.strip() == ""
+    file = fleet.root / "live" / "c1.json"
+    text = file.read_text(encoding="utf-8").replace('"aclGap": null', '"aclGap": "read in parts"')
+    file.write_text(text, encoding="utf-8")
+    assert fleet.snapshot("--cluster", "c1")[0] == Exit.OK
+    rows = fleet.ask("who-can", "WRITE", "topic/orders.x")
+    doubt = "the ACL listing may not be whole: read in parts"
+    assert [row[2] for row in rows if row[0] == "c1"] == [f"not known: {doubt}"]
+    assert f"c1: {doubt}" in fleet.said
+    fleet.ask("outliers")
+    assert f"c1: {doubt}" in fleet.said
+    _, drift = fleet.drift()
+    assert {one["cluster"]: one["doubt"] for one in drift["clusters"] if one["doubt"]} == {"c1": doubt}

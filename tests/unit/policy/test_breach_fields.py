@@ -118,7 +118,8 @@ def test_breaches_stand_in_the_order_of_files_and_lines_a_role_after_its_user() 
         replace(plain, permission=AclPermissionType.ALLOW, operations=(AclOperation.WRITE,)),
         Breach(Origin("b.yaml", 1, 1), BreachKind.CLAIM),
     ]
-    assert sorted(in_order[::-1], key=breach_order) == in_order
+    mixed = in_order[::-1]
+    assert sorted(mixed, key=breach_order) == in_order
 
 
 def test_of_a_prefix_each_part_is_its_owners() -> None:

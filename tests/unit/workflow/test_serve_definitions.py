@@ -117,6 +117,7 @@ def test_as_much_goes_as_may_go_together(seed: int, monkeypatch: pytest.MonkeyPa
     chosen = cast("frozenset[AclBinding]", plan or frozenset())
     assert not chosen & bad.keys()
     assert len(tried) <= 16
+    assert bool(tried) is bool(names)
     assert sum(staying.values()) == opening + len(names) - len(chosen)
     assert all(staying.values())
     opened = {why for why in staying if "default-allow" in why}
