@@ -191,3 +191,19 @@ spec:
         (place / "more.yaml").write_text(text.removeprefix("---\n"), encoding="utf-8")
         assert _run(place, "revoke", "User:orders", operation, "topic/orders") == Exit.OK
         assert ("still granted by" in capsys.readouterr().err) is named, (principal, rule)
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (("--require-approvals", "1"), "people approve saved plans"),
+        (("--override", "a test"), "over a failed test, people approve a saved plan"),
+    ],
+)
+def test_access_at_once_that_people_approve_is_saved_first(
+    place: Path, more: tuple[str, ...], why: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ("break-glass", "grant", "User:orders", "READ", "topic/new", "--until", "1h", "--reason", "outage", "--yes")
+    assert _run(place, *words, *more) != Exit.OK
+    assert why in capsys.readouterr().err
+    assert (place / "acls.yaml").read_text(encoding="utf-8") == ACLS

@@ -14,8 +14,9 @@ from typing import Any, Final, cast
 import click
 import pytest
 
-from reconciler.app.apply import Unattended
+from reconciler.app.apply import ApplyOptions, Unattended
 from reconciler.app.options import ConnectionOptions
+from reconciler.app.reasons import HeldError, NotApprovedError, WorkflowError
 from reconciler.apply.audit import Sight
 from reconciler.apply.barrier import start_sentinels
 from reconciler.apply.environment import Outcome
@@ -25,7 +26,7 @@ from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding
 from reconciler.model.markers import LONGEST, break_glass_mark, bridge_on, marker_of
 from reconciler.model.state import ClusterState
-from reconciler.parts.serve import narrowing
+from reconciler.parts.serve import narrowing, rounds
 from reconciler.parts.serve.cli import Address
 from reconciler.parts.serve.http import ServePages, status_server
 from reconciler.parts.serve.narrowing import ApprovedPlans, SeenMarks
@@ -338,3 +339,70 @@ def test_an_answer_has_its_length_and_what_may_be_done_with_it() -> None:
             for name in ("Cache-Control", "Referrer-Policy", "X-Content-Type-Options", "X-Frame-Options"):
                 assert answer.headers[name], name
             client.close()
+
+
+def _result(*, succeeded: bool, stopped: str | None) -> Any:
+    numbers = {Outcome.DONE: 1, Outcome.ALREADY: 2}
+    return SimpleNamespace(succeeded=succeeded, stopped=stopped, count=lambda outcome: numbers.get(outcome, 0))
+
+
+@pytest.mark.parametrize(
+    ("succeeded", "stopped", "said"),
+    [
+        (True, None, ()),
+        (False, "the broker went away", ("the broker went away",)),
+        (False, None, ("not every expired binding could be deleted",)),
+    ],
+)
+def test_a_round_says_what_its_run_came_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, succeeded: bool, stopped: str | None, said: tuple[str, ...]
+) -> None:
+    world = World(tmp_path)
+    monkeypatch.setattr(rounds, "perform_now", lambda *_: _result(succeeded=succeeded, stopped=stopped))
+    found = world.round()
+    assert (found.revoked, found.waiting, found.held_back) == (3, 0, said)
+
+    def refused(*_: object) -> None:
+        raise WorkflowError("another run holds the lease")
+
+    monkeypatch.setattr(rounds, "perform_now", refused)
+    found = world.round()
+    assert (found.revoked, found.waiting) == (0, 1)
+    assert found.held_back == ("1 expired binding stays: another run holds the lease",)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "status", "why", "over"),
+    [
+        (_result(succeeded=True, stopped=None), ApprovedStatus.PERFORMED, "", True),
+        (_result(succeeded=False, stopped="no broker"), ApprovedStatus.FAILED, "no broker", False),
+        (_result(succeeded=False, stopped=None), ApprovedStatus.FAILED, "not every step is done", False),
+        (NotApprovedError(2, (), ()), ApprovedStatus.WAITING, None, False),
+        (HeldError("held by anna"), ApprovedStatus.HELD, "held by anna", False),
+        (WorkflowError("stale"), ApprovedStatus.FAILED, "stale", False),
+    ],
+)
+@pytest.mark.parametrize("refused", [0, 1, 2])
+def test_a_signed_plan_says_what_became_of_it(
+    monkeypatch: pytest.MonkeyPatch, outcome: Any, status: ApprovedStatus, why: str | None, over: bool, refused: int
+) -> None:
+    def applied(*_: object, **__: object) -> Any:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    for name, instead in (
+        ("check_approvals", lambda *_: None),
+        ("ids", lambda _: ("", "whole")),
+        ("earlier_runs", lambda *_: ()),
+        ("apply_plan", applied),
+    ):
+        monkeypatch.setattr(narrowing, name, instead)
+    plans = ApprovedPlans("nowhere", cast("Any", None))
+    setting = narrowing.ApplySetting("m", "c", ConnectionOptions(), ApplyOptions(), Unattended())
+    plan = cast("Plan", SimpleNamespace(refused=[None] * refused, steps=()))
+    found = plans._performed("dir/a.json", plan, "digest", setting)
+    numbers = ("", "1 change", "2 changes")
+    left_out = f"{numbers[refused]} refused by safety checks, and not in it" if refused else ""
+    assert found == ApprovedOutcome("a.json", status, left_out if over else why or str(outcome))
+    assert ("digest" in plans._over) is over
