@@ -222,12 +222,14 @@ class Quotas(ListedKind, MessageKind):
                 return f"{key} has more decimals than a manifest"
         return None if item.values else "it limits nothing"
 
-    def problem_among(self, item: ClientQuota, items: Sequence[ClientQuota]) -> str | None:
+    def problems(self, items: Iterable[ClientQuota]) -> Iterator[str | None]:
         """Also that an earlier one is of the same address, which no manifest declares twice."""
-        address = _address(item)
-        earlier = items[: items.index(item)] if address else ()
-        spelt = any(_address(other) == address for other in earlier)
-        return self.problem(item) or ("another quota is of the same address in another spelling" if spelt else None)
+        addresses = set[str]()
+        for item in items:
+            address = _address(item)
+            spelt = "another quota is of the same address in another spelling" if address in addresses else None
+            yield self.problem(item) or spelt
+            addresses.update(filter(None, (address,)))
 
     def lines(self, item: ClientQuota) -> Iterator[str]:
         """One line."""

@@ -4,10 +4,10 @@ Manifests as an editor sees them: every document with its text, its spans, and w
 """
 
 import datetime
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Iterable, Iterator, Mapping, Set
 from dataclasses import field
-from itertools import product
+from itertools import count, product
 from pathlib import PurePosixPath
 from typing import Final, NamedTuple
 
@@ -39,8 +39,9 @@ from reconciler.manifest.write.spans import (
     quoted,
 )
 from reconciler.manifest.write.text import stem
-from reconciler.model.acl import AclBinding, ResourcePattern
+from reconciler.model.acl import AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import DesiredState, Origin
+from reconciler.model.scope import ItemsByName, NameSelector
 
 #: Before every end, so that what expires is declared like everything else.
 LONG_AGO: Final = datetime.date.min
@@ -107,6 +108,10 @@ class Book:
     pages: list[Page]
     desired: Mapping[str, DesiredState]
     _roles: dict[str, Mapping[str, RoleDeclaration]] = field(default_factory=dict)
+    _names: dict[str, Set[str]] = field(default_factory=dict)
+    _owners: dict[frozenset[str], "Owners"] = field(default_factory=dict)
+    #: By the identity of owners, which are kept.
+    _homes: dict[tuple[str, int, frozenset[str]], "Home"] = field(default_factory=dict)
     _naming: dict[str, list[Page]] | None = None
     _principals: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
@@ -118,6 +123,12 @@ class Book:
     def of(self, *kinds: str) -> Iterator[Page]:
         """The documents of these kinds, in the order of their files."""
         return (page for page in self.pages if page.heading.kind in kinds)
+
+    def names(self, kind: str) -> Set[str]:
+        """The names of all documents of a kind."""
+        if kind not in self._names:
+            self._names[kind] = {page.heading.name for page in self.of(kind)}
+        return self._names[kind]
 
     def where(self, page: Page) -> frozenset[str]:
         """The clusters that a document is for."""
@@ -152,10 +163,19 @@ class Book:
             self._roles[cluster] = roles_for(self.manifests, declaration, documents).here
         return self._roles[cluster]
 
-    def owners(self, clusters: Iterable[str]) -> list[OwnerDeclaration]:
+    def owners(self, clusters: frozenset[str]) -> "Owners":
         """What Ownership says of teams, on any of the clusters."""
-        found = (owner for name in clusters for owner in ownership(self.manifests, name)[0])
-        return list(dict.fromkeys(found))
+        if clusters not in self._owners:
+            declared = (owner for name in clusters for owner in ownership(self.manifests, name)[0])
+            self._owners[clusters] = Owners(dict.fromkeys(declared))
+        return self._owners[clusters]
+
+    def home(self, kind: str, owners: "Owners", belonging: frozenset[str]) -> "Home":
+        """Where documents of a kind are that belong to these teams."""
+        asked = (kind, id(owners), belonging)
+        if asked not in self._homes:
+            self._homes[asked] = _home(self, kind, owners, belonging)
+        return self._homes[asked]
 
 
 def read(texts: Mapping[str, str]) -> Book:
@@ -208,50 +228,96 @@ def match_labels(book: Book, clusters: frozenset[str]) -> dict[str, Written]:
     raise NoPlaceError(f"no labels tell {', '.join(sorted(clusters))} from the other clusters")
 
 
-def teams(
-    owners: Sequence[OwnerDeclaration], principal: str | None, patterns: Iterable[ResourcePattern]
-) -> frozenset[str]:
+class Owners:
+    """Teams, by what they own; and of which of them a file is."""
+
+    __slots__ = ("_by_name", "_by_principal", "_declared", "_holding")
+
+    def __init__(self, declared: Iterable[OwnerDeclaration]) -> None:
+        self._declared = tuple(declared)
+        self._by_principal = ItemsByName((owner.principals, owner) for owner in self._declared if owner.principals)
+        named: dict[ResourceType, list[tuple[NameSelector, tuple[ResourcePattern, str]]]] = defaultdict(list)
+        for owner in self._declared:
+            for own in owner.patterns:
+                named[own.resource_type].append((_names_of(own), (own, owner.team)))
+        self._by_name = {kind: ItemsByName(some) for kind, some in named.items()}
+        self._holding: dict[str, frozenset[str]] = {}
+
+    def __iter__(self) -> Iterator[OwnerDeclaration]:
+        """What is declared of each, in the order of the manifests."""
+        return iter(self._declared)
+
+    def of_principal(self, principal: str) -> set[str]:
+        """The teams that own a principal."""
+        near = self._by_principal.near(principal)
+        return {owner.team for owner in near if owner.principals and owner.principals.selects_principal(principal)}
+
+    def of_pattern(self, pattern: ResourcePattern) -> set[str]:
+        """The teams that own all names of a pattern."""
+        near = self._by_name.get(pattern.resource_type)
+        return {team for own, team in near.near(pattern.name) if own.contains(pattern)} if near else set()
+
+    def holding(self, path: str) -> frozenset[str]:
+        """The teams of a file."""
+        if path not in self._holding:
+            self._holding[path] = frozenset(owner.team for owner in self if owner.files_of([path]))
+        return self._holding[path]
+
+
+def _names_of(pattern: ResourcePattern) -> NameSelector:
+    if pattern.is_wildcard:
+        return NameSelector(any_name=True)
+    prefixed = pattern.pattern_type is PatternType.PREFIXED
+    return NameSelector(prefixes=(pattern.name,)) if prefixed else NameSelector((pattern.name,))
+
+
+def teams(owners: Owners, principal: str | None, patterns: Iterable[ResourcePattern]) -> frozenset[str]:
     """The teams in whose files something belongs: those that own the principal, else those that own a resource."""
-    own = {
-        owner.team
-        for owner in owners
-        if principal and owner.principals and owner.principals.selects_principal(principal)
-    }
-    named = list(patterns)
-    theirs = {owner.team for owner in owners for own in owner.patterns for pattern in named if own.contains(pattern)}
-    return frozenset(own or theirs)
+    own = owners.of_principal(principal) if principal else set[str]()
+    return frozenset(own or (team for pattern in patterns for team in owners.of_pattern(pattern)))
 
 
-def fits(owners: Sequence[OwnerDeclaration], path: str, belonging: frozenset[str]) -> bool:
+def fits(owners: Owners, path: str, belonging: frozenset[str]) -> bool:
     """Whether a file is one of these teams; of no team, where there are none."""
-    holding = {owner.team for owner in owners if owner.files_of([path])}
+    holding = owners.holding(path)
     return bool(holding & belonging) if belonging else not holding
 
 
-def best(pages: Iterable[Page], owners: Sequence[OwnerDeclaration], belonging: frozenset[str]) -> Page | None:
+def best(pages: Iterable[Page], owners: Owners, belonging: frozenset[str]) -> Page | None:
     """The first document in a file that fits, else the first one."""
     found = list(pages)
     return next((page for page in found if fits(owners, page.path, belonging)), found[0] if found else None)
 
 
-def new_path(book: Book, kind: str, title: str, owners: Sequence[OwnerDeclaration], belonging: frozenset[str]) -> str:
-    """The file for a document of this kind: one of the team's, that of all its kind, or a new one beside them."""
-    files = [page.path for page in book.of(kind)]
-    fitting = [path for path in files if fits(owners, path, belonging)]
+class Home(NamedTuple):
+    """The file for new documents, or the folder for a new file."""
+
+    file: str | None
+    folder: str = "."
+
+
+def _home(book: Book, kind: str, owners: Owners, belonging: frozenset[str]) -> Home:
+    fitting = [page.path for page in book.of(kind) if fits(owners, page.path, belonging)]
     if belonging:
         of_team = [path for path in sorted(book.manifests.sources) if fits(owners, path, belonging)]
-        if fitting or of_team:
-            return min(fitting or of_team)
-        globs = sorted(glob for owner in owners if owner.team in belonging for glob in owner.files)
-        for glob in globs:
-            path = _within(glob, title)
-            if fits(owners, path, belonging):
-                return path
+        return Home(min(fitting or of_team, default=None))
     if len(set(fitting)) == 1 and len(fitting) > 1:
-        return fitting[0]  # one file holds all of them
-    folder = Counter(str(PurePosixPath(path).parent) for path in fitting).most_common(1)
-    base = folder[0][0] if folder else "."
-    path = str(PurePosixPath(base) / f"{title}.yaml")
+        return Home(fitting[0])  # one file holds all of them
+    folders = Counter(str(PurePosixPath(path).parent) for path in fitting).most_common(1)
+    return Home(None, folders[0][0] if folders else ".")
+
+
+def new_path(book: Book, kind: str, title: str, owners: Owners, belonging: frozenset[str]) -> str:
+    """The file for a document of this kind: one of the team's, that of all its kind, or a new one beside them."""
+    home = book.home(kind, owners, belonging)
+    if home.file is not None:
+        return home.file
+    globs = sorted(glob for owner in owners if owner.team in belonging for glob in owner.files) if belonging else ()
+    for glob in globs:
+        path = _within(glob, title)
+        if fits(owners, path, belonging):
+            return path
+    path = str(PurePosixPath(home.folder) / f"{title}.yaml")
     return path if fits(owners, path, belonging) else f"{title}.yaml"
 
 
@@ -267,11 +333,11 @@ def _within(glob: str, title: str) -> str:
     return str(PurePosixPath(*parts, f"{title}.yaml"))
 
 
-def new_name(book: Book, kind: str, title: str, taken: Iterable[str] = ()) -> str:
-    """A name that no document of the kind has."""
-    used = {page.heading.name for page in book.of(kind)} | set(taken)
-    wanted = stem(title)
-    return next(name for number in range(1, len(used) + 2) if (name := _numbered(wanted, number)) not in used)
+def new_name(book: Book, kind: str, title: str, taken: Container[str] = ()) -> str:
+    """A name that no document of the kind has, and that is not ``taken``."""
+    used, wanted = book.names(kind), stem(title)
+    names = (_numbered(wanted, number) for number in count(1))
+    return next(name for name in names if name not in used and name not in taken)
 
 
 def _numbered(name: str, number: int) -> str:

@@ -4,7 +4,7 @@ ACLs and topics each have a module here.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -66,9 +66,9 @@ class WrittenKind(DeclaredKind, ABC):
     def problem(self, item: Any) -> str | None:
         """Why no manifest can declare one; ``None`` if one can."""
 
-    def problem_among(self, item: Any, items: Sequence[Any]) -> str | None:
-        """Why no manifest can declare it with the others."""
-        return self.problem(item)
+    def problems(self, items: Iterable[Any]) -> Iterator[str | None]:
+        """Of each item, in order, why no manifest can declare it with those before it."""
+        return map(self.problem, items)
 
     @abstractmethod
     def lines(self, item: Any) -> Iterator[str]:
@@ -152,7 +152,7 @@ class ListedKind:
         """One file, named as the kind, an item for each resource; nothing where nobody asked for them."""
         listing, special, stem = state.listing(self._resource), self._special, json_kind(self._resource).file_stem
         items: list[ListedItem] = sorted(listing.items or (), key=lambda item: item.key)
-        found = [(item, special.problem_among(item, items)) for item in items]
+        found = list(zip(items, special.problems(items), strict=True))
         gone = [(item, special.problem(item)) for item in self._absent(style)]
         left = tuple(Inexpressible(item, item.subject, reason) for item, reason in (*found, *gone) if reason)
         lines = [line for item, reason in found if reason is None for line in special.lines(item)]

@@ -13,6 +13,7 @@ import datetime
 import difflib
 import os
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
@@ -206,18 +207,21 @@ def applied(book: Book, changes: Changes) -> dict[str, str]:
     found = {path: source.text for path, source in book.manifests.sources.items()}
     for path, splices in changes.splices.items():
         found[path] = spliced(found[path], splices)
+    by_path: dict[str, list[NewDocument]] = defaultdict(list)
     for new in changes.documents:
-        found[new.path] = _with_document(found.get(new.path, ""), new)
-    return found
+        by_path[new.path].append(new)
+    return found | {path: _with_documents(found.get(path, ""), documents) for path, documents in by_path.items()}
 
 
-def _with_document(text: str, new: NewDocument) -> str:
-    lines = document(new.kind, new.name, new.head, new.key, new.items)
+def _with_documents(text: str, documents: Iterable[NewDocument]) -> str:
     newline = line_break(text)
-    if not text.strip():
-        return text + "".join(line + newline for line in lines)
-    end = "" if text.endswith(("\n", "\r")) else newline
-    return text + end + "".join(line + newline for line in ("---", *lines))
+    pieces = [text] if not text or text.endswith(("\n", "\r")) or not text.strip() else [text, newline]
+    separator = ["---"] if text.strip() else []
+    for new in documents:
+        lines = document(new.kind, new.name, new.head, new.key, new.items)
+        pieces += [line + newline for line in (*separator, *lines)]
+        separator = ["---"]
+    return "".join(pieces)
 
 
 def _emptied(before: Book, after: Book) -> list[Page]:

@@ -340,9 +340,9 @@ def _place_rules(
     beside = best(naming, owners, belonging)
     near = beside is not None and fits(owners, beside.path, belonging)
     path = beside.path if beside and near else new_path(book, "Acls", title, owners, belonging)
-    name = new_name(book, "Acls", title, [document.name for document in changes.documents])
+    name = new_name(book, "Acls", title, changes.names)
     head: dict[str, Written] = {**match_labels(book, clusters), "principal": quoted(principal)}
-    changes.documents.append(NewDocument(path, "Acls", name, head, "rules", items))
+    changes.add(NewDocument(path, "Acls", name, head, "rules", items))
 
 
 def rules(

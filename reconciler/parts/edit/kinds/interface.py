@@ -28,7 +28,14 @@ class Changes:
 
     splices: dict[str, list[Splice]] = field(default_factory=lambda: defaultdict(list))
     documents: list[NewDocument] = field(default_factory=list)
+    #: Of the new documents.
+    names: set[str] = field(default_factory=set)
     gone: list[Page] = field(default_factory=list)
+
+    def add(self, document: NewDocument) -> None:
+        """One document more."""
+        self.documents.append(document)
+        self.names.add(document.name)
 
     def at(self, page: Page, splices: list[Splice]) -> None:
         """Change the file of a document."""
@@ -202,9 +209,9 @@ class ListedKind:
                 changes.at(page, with_items(page.text, page.span.get("spec") or page.span, self.items_key, found))
                 continue
             path = new_path(book, self.DOCUMENT, self.items_key, owners, belonging)
-            name = new_name(book, self.DOCUMENT, self.items_key, [document.name for document in changes.documents])
+            name = new_name(book, self.DOCUMENT, self.items_key, changes.names)
             head = match_labels(book, clusters)
-            changes.documents.append(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, found))
+            changes.add(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, found))
 
     def _item(self, wish: DesiredItem[Any]) -> Item:
         item: dict[str, Written] = dict(self._special.about(wish.item))

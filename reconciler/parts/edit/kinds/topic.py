@@ -1,7 +1,7 @@
 """Topics: items of ``Topics`` documents, their counts and configs changed in place."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
 
 from reconciler.manifest.documents.topics import TopicsDeclaration
@@ -42,9 +42,10 @@ def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
         for topic in wanted[name].topics.keys() - book.desired[name].topics.keys():
             missing[topic].add(name)
     added: dict[int, tuple[Page, list[Item]]] = {}
+    pages = _TopicPages(book)
     for topic, clusters in sorted(missing.items()):
         wish = wanted[min(clusters)].topics[topic]
-        page = _home(book, frozenset(clusters), wish)
+        page = pages.home(frozenset(clusters), wish)
         if page is not None:
             added.setdefault(id(page), (page, []))[1].append(_item(wish))
         else:
@@ -53,35 +54,49 @@ def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
         changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "topics", items))
 
 
-def _home(book: Book, clusters: frozenset[str], wish: DesiredTopic) -> Page | None:
-    """The document of these clusters with the topics that are called most alike; its defaults must not add anything."""
-    name = wish.topic.name
-    owners = book.owners(clusters)
-    belonging = teams(owners, None, [ResourcePattern(ResourceType.TOPIC, name)])
-    found = []
-    for page in book.of("Topics"):
-        if book.where(page) != clusters or not fits(owners, page.path, belonging):
-            continue
-        declared = [page.declared(book.clusters[cluster]) for cluster in clusters]
-        alike = max((_alike(name, other) for one in declared for other in _names(one)), default=0)
-        if alike and _adds_nothing(page, wish):
-            found.append((-alike, page.path, page.heading.name, page))
-    return min(found, key=lambda one: one[:3])[3] if found else None
+class _TopicPages:
+    """The documents of topics, each by the words with which the names of its topics begin."""
+
+    __slots__ = ("_beginnings", "_book", "_pages")
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._pages: dict[frozenset[str], list[Page]] = {}
+        self._beginnings: dict[int, Set[tuple[str, ...]]] = {}
+
+    def home(self, clusters: frozenset[str], wish: DesiredTopic) -> Page | None:
+        """That of these clusters with the topics that are called most alike; its defaults must not add anything."""
+        name, owners = wish.topic.name, self._book.owners(clusters)
+        belonging = teams(owners, None, [ResourcePattern(ResourceType.TOPIC, name)])
+        if clusters not in self._pages:
+            self._pages[clusters] = [page for page in self._book.of("Topics") if self._book.where(page) == clusters]
+        near = [
+            (-alike, page.path, page.heading.name, page)
+            for page in self._pages[clusters]
+            if fits(owners, page.path, belonging)
+            and (alike := self._alike(name, page, clusters))
+            and _adds_nothing(page, wish)
+        ]
+        return min(near, key=lambda item: item[:3])[3] if near else None
+
+    def _alike(self, name: str, page: Page, clusters: frozenset[str]) -> int:
+        """How many words the name begins with like one of the page, and one more: any topics are better than none."""
+        if id(page) not in self._beginnings:
+            declared = [page.declared(self._book.clusters[cluster]) for cluster in clusters]
+            self._beginnings[id(page)] = {words for one in declared for words in _beginnings(one)}
+        beginnings = self._beginnings[id(page)]
+        return next((1 + len(words) for words in reversed([*_each_beginning(name)]) if words in beginnings), 0)
 
 
-def _names(declared: object) -> Iterator[str]:
+def _beginnings(declared: object) -> Iterator[tuple[str, ...]]:
     for topic in declared.topics if isinstance(declared, TopicsDeclaration) else ():
-        yield topic.topic.name
+        yield from _each_beginning(topic.topic.name)
 
 
-def _alike(one: str, other: str) -> int:
-    """How many words two names begin with alike, and one more: any topics are better than none."""
-    count = 1
-    for a, b in zip(one.split("."), other.split("."), strict=False):
-        if a != b:
-            break
-        count += 1
-    return count
+def _each_beginning(name: str) -> Iterator[tuple[str, ...]]:
+    """No word, the first one, the first two, and so on."""
+    words = name.split(".")
+    return (tuple(words[:count]) for count in range(len(words) + 1))
 
 
 def _adds_nothing(page: Page, wish: DesiredTopic) -> bool:
@@ -104,8 +119,8 @@ def _new(book: Book, changes: Changes, clusters: frozenset[str], wish: DesiredTo
         if (document.kind, document.path, document.head) == ("Topics", path, head):
             document.items.append(_item(wish))
             return
-    name = new_name(book, "Topics", "topics", [one.name for one in changes.documents])
-    changes.documents.append(NewDocument(path, "Topics", name, dict(head), "topics", [_item(wish)]))
+    name = new_name(book, "Topics", "topics", changes.names)
+    changes.add(NewDocument(path, "Topics", name, dict(head), "topics", [_item(wish)]))
 
 
 def _item(wish: DesiredTopic) -> Item:
