@@ -47,11 +47,15 @@ class OwnerDeclaration:
         return frozenset(path for glob in self.files for path in _matching(glob, ordered))
 
 
+def glob_start(glob: str) -> str:
+    """What every path begins with that a glob matches."""
+    start = re.split(r"[*?]", glob, maxsplit=1)[0]
+    return start if start.isascii() else ""
+
+
 def _matching(glob: str, ordered: Sequence[str]) -> Iterable[str]:
     """The paths that a glob matches; only those that begin as it does are held against it: each team has its own."""
-    start = re.split(r"[*?]", glob, maxsplit=1)[0]
-    if not start.isascii():
-        return filter(path_glob(glob), ordered)
+    start = glob_start(glob)
     first = last = bisect_left(ordered, start)
     while last < len(ordered) and ordered[last].startswith(start):
         last += 1

@@ -15,7 +15,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.documents.acls import AclsDeclaration
 from reconciler.manifest.documents.kind import Declared
-from reconciler.manifest.documents.ownership import OwnerDeclaration
+from reconciler.manifest.documents.ownership import OwnerDeclaration, glob_start
 from reconciler.manifest.documents.topics import TopicsDeclaration
 from reconciler.manifest.manifests import FindingsByFile, Manifests, declared_for, desired_state, load, roles_for
 from reconciler.manifest.parts.clusters import ClusterDeclaration
@@ -231,21 +231,24 @@ def match_labels(book: Book, clusters: frozenset[str]) -> dict[str, Written]:
 class Owners:
     """Teams, by what they own; and of which of them a file is."""
 
-    __slots__ = ("_by_name", "_by_principal", "_declared", "_holding")
+    __slots__ = ("_by_name", "_by_principal", "_by_start", "_by_team", "_holding")
 
     def __init__(self, declared: Iterable[OwnerDeclaration]) -> None:
-        self._declared = tuple(declared)
-        self._by_principal = ItemsByName((owner.principals, owner) for owner in self._declared if owner.principals)
+        owners = tuple(declared)
+        self._by_principal = ItemsByName((owner.principals, owner) for owner in owners if owner.principals)
+        self._by_start = ItemsByName((NameSelector((), tuple(map(glob_start, owner.files))), owner) for owner in owners)
+        self._by_team: dict[str, list[OwnerDeclaration]] = defaultdict(list)
         named: dict[ResourceType, list[tuple[NameSelector, tuple[ResourcePattern, str]]]] = defaultdict(list)
-        for owner in self._declared:
+        for owner in owners:
+            self._by_team[owner.team].append(owner)
             for own in owner.patterns:
                 named[own.resource_type].append((_names_of(own), (own, owner.team)))
         self._by_name = {kind: ItemsByName(some) for kind, some in named.items()}
         self._holding: dict[str, frozenset[str]] = {}
 
-    def __iter__(self) -> Iterator[OwnerDeclaration]:
-        """What is declared of each, in the order of the manifests."""
-        return iter(self._declared)
+    def globs(self, teams: Iterable[str]) -> list[str]:
+        """Those of the teams' files, sorted."""
+        return sorted(glob for team in teams for owner in self._by_team.get(team, ()) for glob in owner.files)
 
     def of_principal(self, principal: str) -> set[str]:
         """The teams that own a principal."""
@@ -260,7 +263,8 @@ class Owners:
     def holding(self, path: str) -> frozenset[str]:
         """The teams of a file."""
         if path not in self._holding:
-            self._holding[path] = frozenset(owner.team for owner in self if owner.files_of([path]))
+            near = self._by_start.near(path)
+            self._holding[path] = frozenset(owner.team for owner in near if owner.files_of([path]))
         return self._holding[path]
 
 
@@ -312,8 +316,7 @@ def new_path(book: Book, kind: str, title: str, owners: Owners, belonging: froze
     home = book.home(kind, owners, belonging)
     if home.file is not None:
         return home.file
-    globs = sorted(glob for owner in owners if owner.team in belonging for glob in owner.files) if belonging else ()
-    for glob in globs:
+    for glob in owners.globs(belonging):
         path = _within(glob, title)
         if fits(owners, path, belonging):
             return path

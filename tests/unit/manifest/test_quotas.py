@@ -1,10 +1,13 @@
 """What Quotas documents want: entities, units, expiry, scope."""
 
 import datetime
+from unittest.mock import patch
 
+from reconciler.kinds import quota as quota_kind
 from reconciler.manifest.manifests import desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.kinds import listed_kind
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 
 HEAD = "apiVersion: reconciler/v1\nkind: Quotas\nmetadata: {name: q}\nspec:\n  quotas:\n"
@@ -79,3 +82,12 @@ def test_scope_speaks_of_quotas_by_principals_alone() -> None:
     everything = load([Source("c.yaml", CLUSTER)]).clusters["c"].scope
     assert everything.owns_listed(ClientQuota(QuotaEntity.of("b")), declared=True)
     assert not everything.owns_listed(ClientQuota(QuotaEntity.of("b")), declared=False)
+
+
+def test_of_each_address_one_quota_is_exported_and_each_is_read_once() -> None:
+    spellings = ["10.0.0.1", "2001:db8:0:0:0:0:0:1", "10.0.0.2", "2001:db8::1", "2001:0db8::1"]
+    items = [ClientQuota(QuotaEntity((("ip", text),)), {"connection_creation_rate": 1.0}) for text in spellings]
+    with patch.object(quota_kind, "_address", side_effect=quota_kind._address) as asked:
+        problems = list(listed_kind(ClientQuota).problems(items))
+    assert [bool(problem) and "spelling" in problem for problem in problems] == [False, False, False, True, True]
+    assert asked.call_count == len(items)
