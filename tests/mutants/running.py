@@ -10,6 +10,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -58,7 +59,7 @@ class Running:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         used = self._used_in_a_fork(session.items)
         for file in sorted({site.file for site in self._sites}):  # also what tests import when they need it
-            importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+            importlib.import_module(_module(file))
         gc.unfreeze()
         functions = defaultdict[Function, list[FunctionType]](list)
         for thing in gc.get_objects():
@@ -137,7 +138,7 @@ class Running:
                         chosen.append(items[name])
                         spent += cost
                 if not chosen:
-                    self._note(site, "no test")
+                    self._note(site, "at import" if _runs_at_import(site) else "no test")
                     continue
                 patience = 10 + 3 * spent
                 running[self._fork(site, chosen, functions, patience)] = (site, time.monotonic() + 10 * patience)
@@ -194,6 +195,29 @@ class Running:
             if any(report.failed for report in self._reports):
                 return True
         return False
+
+
+#: Ends with 0 where importing a module runs a function of it.
+_IMPORTS: Final = """\
+import importlib, sys
+seen = set()
+sys.settrace(lambda frame, *_: seen.add((frame.f_code.co_filename, frame.f_code.co_qualname)))
+importlib.import_module(sys.argv[1])
+sys.settrace(None)
+sys.exit((sys.argv[2], sys.argv[3]) not in seen)
+"""
+
+
+def _module(file: str) -> str:
+    return file.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def _runs_at_import(site: Site) -> bool:
+    """Whether what is made when the module is imported hides the fault: tables that functions make, say."""
+    name = (str(ROOT / site.file), site.function)
+    return not subprocess.run(
+        [sys.executable, "-c", _IMPORTS, _module(site.file), *name], cwd=ROOT, check=False
+    ).returncode
 
 
 def _of(site: Site, tests: dict[tuple[str, str], list[tuple[float, str]]]) -> set[tuple[float, str]]:

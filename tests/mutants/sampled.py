@@ -71,10 +71,11 @@ def _score(outcomes: dict[Site, str], package: str) -> str:
         if package_of(site.file, PACKAGES) == package
     )
     noticed = counts["noticed"] + counts["without end"]
-    real = counts.total() - counts["equivalent"] - counts["not put"]
+    real = counts.total() - counts["equivalent"] - counts["not put"] - counts["at import"]
     return (
         f"{package}: {noticed} of {real} noticed, {noticed / max(real, 1):.3f}; no test runs {counts['no test']}; "
-        f"left out: {counts['equivalent']} equivalent, {counts['not put']} that could not be put"
+        f"left out: {counts['equivalent']} equivalent, {counts['not put']} that could not be put, "
+        f"{counts['at import']} in what is made at import"
     )
 
 
