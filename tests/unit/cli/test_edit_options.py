@@ -207,3 +207,15 @@ def test_access_at_once_that_people_approve_is_saved_first(
     assert _run(place, *words, *more) != Exit.OK
     assert why in capsys.readouterr().err
     assert (place / "acls.yaml").read_text(encoding="utf-8") == ACLS
+
+
+def test_access_at_once_is_ended_by_whoever_agrees(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    for words in (
+        ("break-glass", "revoke", "User:orders"),
+        ("break-glass", "grant", "User:orders", "READ", "topic/new", "--until", "1h", "--reason", "outage"),
+    ):
+        assert _run(place, *words) == Exit.USAGE
+        assert "no terminal to ask on" in capsys.readouterr().err

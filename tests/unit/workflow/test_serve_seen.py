@@ -57,6 +57,21 @@ def test_a_lock_is_known_until_it_is_ended_at_its_time_or_later(first: tuple[int
             assert ({*seen.missing(live)} == {NAME}) is bool(gone), (first, second)
 
 
+@pytest.mark.parametrize("gone", range(3))
+def test_a_mark_is_known_of_a_whole_lock_alone_and_of_no_time_to_come(gone: int) -> None:
+    """A mark without all DENYs locks nobody; put back, it would lock somebody whom nobody locked."""
+    mark = _lock(0)
+    denials = [*lock_denials(NAME)][gone:]
+    for ahead, known in ((0, gone == 0), (-1, False)):
+        seen = SeenLocks()
+        live = ClusterState("c", frozenset({mark.binding, *denials}))
+        news = seen.look(live, NOW + ahead * HOUR, None)
+        assert [action for action, _ in news] == [LockAction.SEEN] * known
+        assert seen.missing(live) == {}
+        nothing = ClusterState("c", frozenset())
+        assert set(seen.missing(nothing).get(NAME, ())) == ({*lock_denials(NAME), mark.binding} if known else set())
+
+
 def test_what_has_ended_is_ended_in_scope_alone_and_never_a_deny() -> None:
     inside, outside = binding("User:a ALLOW READ on TOPIC x"), binding("User:a ALLOW READ on TOPIC y")
     denied, absent = binding("User:a DENY READ on TOPIC x"), binding("User:b ALLOW READ on TOPIC x")
