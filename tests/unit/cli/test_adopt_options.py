@@ -1,5 +1,6 @@
 """What ``adopt`` writes, of each kind of difference and by each option, and what it says is left."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ import pytest
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import snapshot_text
@@ -55,9 +58,12 @@ class World:
         for name, text in (("cluster", CLUSTER), ("acls", ACLS), ("topics", TOPICS)):
             (self.manifests / f"{name}.yaml").write_text(text, encoding="utf-8")
 
-    def adopt(self, bindings: set[AclBinding], topics: tuple[Topic, ...], *words: str) -> int:
+    def adopt(
+        self, bindings: set[AclBinding], topics: tuple[Topic, ...], *words: str, quotas: tuple[ClientQuota, ...] = ()
+    ) -> int:
         """What the command exits with."""
         state = ClusterState("demo", frozenset(bindings), {topic.name: topic for topic in topics})
+        state = state.with_listing(ClientQuota, Listing(frozenset(quotas)))
         self.snapshot.write_text(snapshot_text(state), encoding="utf-8")
         live = f"snapshot:{self.snapshot}"
         return run(["adopt", str(self.manifests), "-c", live, "--as-of", "2026-11-23", *words])
@@ -180,3 +186,36 @@ spec:
     assert run(["rename", "User:a", "User:new", "--path", str(world.manifests)]) == Exit.OK
     said = [line for line in capsys.readouterr().err.splitlines() if "change that yourself" in line]
     assert ["users.yaml:6" in line for line in said] == [True]
+
+
+def test_a_new_topic_is_declared_with_its_settings(world: World) -> None:
+    live = replace(PAID, configs={"retention.ms": "86400000", "cleanup.policy": "compact"})
+    assert world.adopt({DECLARED}, (ORDERS, live), "--all", "--write") == Exit.OK
+    texts = [file.read_text(encoding="utf-8") for file in world.manifests.rglob("*.yaml")]
+    (text,) = [text for text in texts if "name: paid" in text]
+    assert "configs: {cleanup.policy: compact, retention.ms: 1d}" in text
+    assert world.adopt({DECLARED}, (ORDERS, live), "--all") == Exit.OK, "and then nothing differs"
+
+
+def test_a_quota_is_as_the_cluster_has_it_and_keeps_why_it_exists(world: World) -> None:
+    text = """\
+apiVersion: reconciler/v1
+kind: Quotas
+metadata: {name: q}
+spec:
+  quotas:
+    - {user: a, limits: {producer_byte_rate: 1MiB/s}, reason: why, ticket: T-1}
+    - {user: gone, absent: true}
+"""
+    (world.manifests / "quotas.yaml").write_text(text, encoding="utf-8")
+    live = tuple(
+        ClientQuota(QuotaEntity.of(user, None), {"producer_byte_rate": float(rate << 20)})
+        for user, rate in (("a", 2), ("gone", 3), ("new", 4))
+    )
+    assert world.adopt({DECLARED}, (ORDERS,), "--all", "--write", "--reason", "seen", quotas=live) == Exit.OK
+    lines = world.text("quotas").splitlines()
+    assert "    - {user: a, limits: {producer_byte_rate: 2097152}, reason: why, ticket: T-1}" in lines
+    for user, rate in (("gone", 3), ("new", 4)):
+        assert [line for line in lines if f"user: {user}," in line] == [
+            f"    - {{user: {user}, limits: {{producer_byte_rate: {rate << 20}}}, reason: seen}}"
+        ]
