@@ -133,3 +133,24 @@ def test_two_numbers_of_a_topic_compare_as_the_rule_says(relation: Relation) -> 
             assert _verdict(found) == expected, (required, value, default, chosen, count)
             if count is not None and number is not None and required is None:
                 assert all(("partitions 3, which the broker chooses" in one.found) is chosen for one in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "number"),
+    [
+        ("retention.ms", "7", 7),
+        ("retention.ms", "-1", float("inf")),
+        ("retention.ms", "-7", float("inf")),
+        ("local.retention.ms", "-1", float("inf")),
+        # As the whole topic, of which another config says how long.
+        ("local.retention.ms", "-2", 9),
+        ("min.cleanable.dirty.ratio", "0.5", 0.5),
+        # Of other settings a negative number is one.
+        ("new.setting", "-1", -1),
+        ("new.setting", "x", None),
+        ("segment.bytes", None, None),
+    ],
+)
+def test_a_setting_as_a_number(name: str, value: str | None, number: float | None) -> None:
+    configs = {"retention.ms": "9"} | ({} if value is None else {name: value})
+    assert _facts(1, configs=configs).setting_number(name) == number
