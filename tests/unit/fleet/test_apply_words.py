@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.reasons import WorkflowError
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.parts.fleet.app.apply import BatchBegun, FleetEvent, GateClosed
@@ -157,3 +158,23 @@ def test_nobody_applies_what_nobody_has_agreed_to(
         assert "nobody approved the plans of 1 clusters" in said
         assert "c1: change-" in said
     assert not (fleet.plans / "record.jsonl").exists()
+
+
+def test_nobody_locks_a_fleet_whom_nobody_asked(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:
+    from reconciler.parts.fleet.cli import lock
+
+    monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
+    tried = list[str]()
+    failure = WorkflowError("no broker answers")
+
+    def locked(_terms: object, _records: object, _connection: object, name: str) -> WorkflowError:
+        tried.append(name)
+        return failure
+
+    monkeypatch.setattr(lock, "_lock", locked)
+    words = ["fleet", "lock", "User:svc", "--reason", "stolen", "--connections", str(fleet.root / "operator.yaml")]
+    assert run(words) == Exit.USAGE
+    assert tried == []
+    assert run([*words, "--yes"]) == Exit.ERROR
+    assert sorted(tried) == ["c0", "c1", "c2", "c3", "c4"]
+    assert fleet.capsys.readouterr().out.count("not locked: no broker answers") == 5
