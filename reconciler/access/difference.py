@@ -224,9 +224,8 @@ class InterpretationDifference:
         probed = any(zone.matches(PROBE) for zone in self._everyone[ResourceType.TOPIC])
         if kind is ResourceType.CLUSTER and alike and not probed and not any(of is kind for of, _ in self._changed):
             groups = [world.index.group(ResourceType.TOPIC, WILDCARD_PRINCIPAL) for world in worlds]
-            tables = (rules for group in groups if group is not None for rules in group.rules.values())
             # Where User:* is allowed no WRITE, an own ALLOW decides, and what changes on its names.
-            if not any(mask >> AclOperation.WRITE & 1 for rules in tables for mask in rules.values()):
+            if not any(group is not None and group.may_say(1 << AclOperation.WRITE) for group in groups):
                 return outermost(self._changed_keys(ResourceType.TOPIC, WILDCARD_PRINCIPAL, _WRITE_BIT))
         return [ALL_NAMES]
 

@@ -2,7 +2,9 @@
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Set
-from functools import lru_cache
+from functools import lru_cache, reduce
+from itertools import chain
+from operator import or_
 from typing import Final, Generic, TypeVar
 
 from reconciler.access.hosts import RangeIndex
@@ -146,7 +148,18 @@ class _Remembered(Generic[_Item]):
 class BindingGroup:
     """One principal's bindings on one resource type: a name index for each host text."""
 
-    __slots__ = ("_allowed", "_host_index", "_mark", "_step", "bindings", "ordered", "ranges", "rules", "tables")
+    __slots__ = (
+        "_allowed",
+        "_bits",
+        "_host_index",
+        "_mark",
+        "_step",
+        "bindings",
+        "ordered",
+        "ranges",
+        "rules",
+        "tables",
+    )
 
     def __init__(self, bindings: Collection[AclBinding], version: KafkaVersion) -> None:
         """Compile the tables."""
@@ -173,6 +186,7 @@ class BindingGroup:
     ) -> None:
         self.bindings, self.rules, self.tables, self.ordered, self.ranges = bindings, rules, tables, ordered, ranges
         self._host_index: HostIndex | None = None
+        self._bits: int | None = None
         self._allowed: dict[tuple[tuple[str, ...], AclOperation], _Remembered[NameSet]] | None = None
         self._mark = object()
         #: The group that this one comes from, by its mark, and the names on which they differ.
@@ -207,9 +221,17 @@ class BindingGroup:
         copy = BindingGroup.__new__(BindingGroup)
         copy._setup(bindings, rules, tables, ordered, ranges)
         copy._step = self._mark, keys
+        if self._bits is not None:
+            copy._bits = reduce(or_, chain.from_iterable(changed.values() for changed in masks.values()), self._bits)
         if masks.keys() <= {WILDCARD}:
             copy._host_index = self._host_index
         return copy
+
+    def may_say(self, bits: int) -> bool:
+        """Whether a rule says one of ``bits``; perhaps also if one said so in a group that this one comes from."""
+        if self._bits is None:
+            self._bits = reduce(or_, chain.from_iterable(own.values() for own in self.rules.values()), 0)
+        return bool(self._bits & bits)
 
     def changed_keys(self, other: "BindingGroup") -> Set[NameSet] | None:
         """The only names on which two groups may differ, where one comes from the other."""

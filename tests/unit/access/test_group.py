@@ -8,6 +8,7 @@ import pytest
 from reconciler.access import names as module
 from reconciler.access.group import BindingGroup, changed_keys
 from reconciler.access.names import ASTERISK_NAMES, NameSet, literal, meets, outermost
+from reconciler.model.acl import AclOperation
 from tests.worlds import bindings
 
 POOL = bindings(
@@ -49,6 +50,10 @@ def test_a_chain_of_changes_is_as_if_compiled(seed: int) -> None:
             held = dict.fromkeys([*(one for one in held if one not in gone), *new])
             after, plain = group.with_changes(held, [*gone, *new], VERSION), BindingGroup(held, VERSION)
             assert shown(after) == shown(plain)
+            for operation in (AclOperation.READ, AclOperation.WRITE, AclOperation.DELETE):
+                said = any(mask >> operation & 1 for own in plain.rules.values() for mask in own.values())
+                assert plain.may_say(1 << operation) is said
+                assert after.may_say(1 << operation) or not said
             for bits in (-1, 1 << POOL[0].entry.operation):
                 expected = changed_keys(BindingGroup(group.bindings, VERSION), plain, bits)
                 assert changed_keys(group, after, bits) == changed_keys(after, group, bits) == expected
