@@ -269,7 +269,7 @@ class Topics:
     TYPES = (Topic, TopicPartitions, TopicConfigs, TopicReplicas)
 
     def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
-        """All topics or those that are named, which have no gap."""
+        """All topics or those that are named, which have no gap: a partial list does not show that one is missing."""
         if request.broker_defaults:
             defaults = {
                 "auto.create.topics.enable": "false",
@@ -279,6 +279,9 @@ class Topics:
             state = replace(state, broker_defaults=defaults)
         if request.layout:
             state = replace(state, layout=layout(snapshot, request.layout))
+        if state.topic_gap is not None:
+            hidden = {name: state.topic_gap for name in request.topic_names if name not in state.topics}
+            state = replace(state, unreadable_topics={**hidden, **state.unreadable_topics})
         if request.all_topics:
             return state
         names = frozenset(request.topic_names)

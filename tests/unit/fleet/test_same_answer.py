@@ -146,3 +146,5 @@ def test_what_a_partial_listing_does_not_show_is_not_missing(
         run(["fleet", "drift", str(tmp_path / "m"), *store, "-o", "json"])
         (found,) = json.loads(capsys.readouterr().out)["clusters"]
         assert (found["counts"]["others"], found["counts"]["left"]) == (others, left)
+        plan = drift(str(tmp_path / "m"), f"c=snapshot:{tmp_path / 'live' / 'c.json'}").plan
+        assert (len(plan.steps), len(plan.skipped)) == (others, left)
