@@ -64,6 +64,7 @@ from reconciler.plan.review.ends import declared_otherwise, kept_longer
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.access import BesideAcls
 from reconciler.results.findings import ClusterTestResult
+from reconciler.results.words import why_words
 from reconciler.show.findings import standing_findings
 from reconciler.snapshot.document import SnapshotError, read_document
 from reconciler.snapshot.file import SnapshotCluster
@@ -462,7 +463,7 @@ def request_on(target: Target, path: str, options: PlanOptions, live: ClusterSta
     declaration = declared_for(target)
     as_of = options.as_of or moment()
     standing = standing_exceptions(declaration, as_of)
-    declared = (AcceptedGuard(Guard(given.guard), given.object, given.reason or "") for given in standing)
+    declared = (AcceptedGuard(Guard(one.guard), one.object, why_words(one.reason, one.ticket)) for one in standing)
     return Request(
         warnings=access_doubts(live, declaration),
         as_of=as_of,

@@ -282,9 +282,10 @@ def test_limits_protection_and_their_exception(pull_request: PullRequest) -> Non
     assert pull_request.plan("--allow-deletes", rails=False)[0] == Exit.OK
     status, shown = pull_request.plan("--allow-deletes")
     assert (status, "limit" in shown) == (Exit.REFUSED, True)
-    accepted = "  exceptions: [{check: limit, object: maxDeletes, reason: because}]\n"
+    accepted = "  exceptions: [{check: limit, object: maxDeletes, reason: because, ticket: SEC-7}]\n"
     pull_request.write("cluster.yaml", _CLUSTER + accepted)
-    assert pull_request.plan("--allow-deletes", rails=False)[0] == Exit.OK
+    status, shown = pull_request.plan("--allow-deletes", rails=False)
+    assert (status, "SEC-7: because" in shown) == (Exit.OK, True)
     status, shown = pull_request.plan("--allow-deletes")
     assert status == Exit.REFUSED
     assert "the exception of limit for maxDeletes does not count" in shown

@@ -303,7 +303,7 @@ def _guard_exceptions(
     for place, item in paired(node, wants.exceptions):
         if item is not None and not _is_of_lint(place):
             origin = findings.origin(place.get("check") or place)
-            yield GuardExceptionDeclaration(item.check, item.object, item.reason, item.expires, origin)
+            yield GuardExceptionDeclaration(item.check, item.object, item.reason, item.expires, origin, item.ticket)
 
 
 def _is_of_lint(item: Node) -> bool:

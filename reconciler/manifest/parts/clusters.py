@@ -28,6 +28,7 @@ class GuardExceptionDeclaration:
     reason: str
     expires: Expiry | None
     origin: Origin
+    ticket: str | None = None
 
 
 #: A mass deletion is a mistake more often than a wish, so without a word about it this is refused.

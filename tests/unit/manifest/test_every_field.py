@@ -121,7 +121,6 @@ _REFERRED: Final = ("name", "check", "team", "to", "role", "parameters", "passwo
 #: Those of which no declaration has the value, and why.
 _NOT_DECLARED: Final = {
     "Fleet metadata.labels.team": "nothing is chosen by the labels of a fleet",
-    "Cluster spec.exceptions.0.ticket": "a person reads it in the manifest",
 }
 
 
