@@ -1,9 +1,12 @@
 """Guards on meaning: each trips on its own object, is lifted by naming it, and by nothing else."""
 
 from dataclasses import replace
+from random import Random
+from unittest.mock import patch
 
 import pytest
 
+from reconciler.access.names import NameSet, Region, literal, names_of
 from reconciler.apply.preflight import RefusedError, check
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -20,6 +23,7 @@ from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
+from reconciler.plan.review import callouts
 from reconciler.plan.review.access_review import unreviewed
 from tests.property.transitions import DAY, declared
 from tests.unit.apply.test_perform import acl
@@ -225,3 +229,24 @@ def test_a_grant_to_everybody_that_nobody_reviewed_is_told_once() -> None:
     assert [(row.principal, str(row.region)) for row in unreviewed(now, reviewed)] == [(None, "topic `w`")]
     assert [*unreviewed(reviewed, now)] == []
     assert [*unreviewed(now, now)] == []
+
+
+def test_a_row_is_held_against_the_protected_names_that_it_may_be_about() -> None:
+    chance = Random(8)
+    texts = ("*", "a", "a.", "a.b", "ab", "b")
+    for _ in range(800):
+        exact, prefixes = (tuple(chance.sample(texts[1:], chance.randrange(4))) for _ in "ab")
+        names = NameSelector(exact, prefixes)
+        selector = Selector(resource_type=ResourceType.TOPIC, names=names)
+        outer = NameSet(chance.choice(("", "a", "b")))
+        cuts = tuple(
+            sorted(key for key in map(NameSet, chance.sample(texts, 2)) if outer.contains(key) and key != outer)
+        )
+        region = Region(ResourceType.TOPIC, outer, cuts)
+        keys = map(names_of, names.patterns(ResourceType.TOPIC))
+        assert callouts._names(selector, [region]) is any(region.meets(key) for key in keys)
+    many = Selector(resource_type=ResourceType.TOPIC, names=NameSelector(tuple(f"t{n}" for n in range(500))))
+    with patch.object(Region, "meets", autospec=True, side_effect=Region.meets) as met:
+        rows = [Region(ResourceType.TOPIC, literal(f"t{n}")) for n in range(450, 550)]
+        assert [callouts._names(many, [row]) for row in rows] == [n < 500 for n in range(450, 550)]
+    assert met.call_count == 50
