@@ -197,7 +197,7 @@ class BindingGroup:
     ) -> "BindingGroup":
         """The group of ``bindings``, which are those of this one but for the few of ``moved``.
 
-        The tables of the others are copied, which takes a fiftieth of compiling them.
+        The tables of the others are copied, which takes a small part of compiling them.
         """
         masks: dict[str, dict[NameSet, int]] = {}
         for pattern, entry in moved:
