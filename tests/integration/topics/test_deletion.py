@@ -82,8 +82,10 @@ def remade(admin: KafkaCluster, name: str) -> None:
 
 @contextmanager
 def wanted(policed: Sandbox, topic: str) -> Iterator[None]:
-    """A client that goes on writing to a topic."""
+    """A client that goes on writing to a topic, which holds what it wrote first: no plan is made of an empty one."""
     producer, over = Producer({**client(policed), "topic.metadata.refresh.interval.ms": 100}), threading.Event()
+    producer.produce(topic, b"x")
+    assert producer.flush(30) == 0
 
     def write() -> None:
         while not over.wait(0.05):
