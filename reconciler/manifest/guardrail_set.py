@@ -160,7 +160,8 @@ def rule_key(value: Any) -> Hashable:
     if isinstance(value, Origin):
         return None
     if is_dataclass(value):
-        return tuple(rule_key(getattr(value, field.name)) for field in fields(value))
+        # What does not count where two are compared is no word of either.
+        return tuple(rule_key(getattr(value, field.name)) for field in fields(value) if field.compare)
     if isinstance(value, tuple):
         return tuple(map(rule_key, value))
     if isinstance(value, Mapping):

@@ -5,7 +5,14 @@ from typing import Final
 
 import pytest
 
-from reconciler.manifest.guardrail_set import HELD, HeldTerm, guardrail_files, guardrails_digest, with_guardrails
+from reconciler.manifest.guardrail_set import (
+    HELD,
+    HeldTerm,
+    guardrail_files,
+    guardrails_digest,
+    rule_key,
+    with_guardrails,
+)
 from reconciler.manifest.manifests import Manifests, load
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.findings import Source
@@ -140,3 +147,27 @@ def test_an_exception_counts_where_the_guardrails_have_the_same_one() -> None:
         assert held.guardrails is not None
         assert [one.rule for one in held.guardrails.notices["c"]] == ([] if counts else ["guardrail-exception"])
         assert bool(held.clusters["c"].guard_exceptions) is counts
+
+
+@pytest.mark.parametrize("count", [1, 16, 17, 40])
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        ("TopicPolicy", "{rules: [{topics: [%s], partitions: {max: 3}}]}"),
+        ("AccessTests", "{tests: [{name: t, topics: [%s], principals: ['User:a'], mustNot: READ}]}"),
+        ("Ownership", "{owners: [{team: a, files: ['**'], principals: [%s], topics: [%s]}]}"),
+        (
+            "Cluster",
+            "{protect: [{topics: [%s]}], exceptions: [{check: KA010, topics: [%s], reason: r, expires: 2099-01-01}]}",
+        ),
+    ],
+)
+def test_a_rule_is_the_same_as_itself_read_again_however_many_names_it_has(kind: str, spec: str, count: int) -> None:
+    """Else what the base already says would be judged twice, and each proposal told to differ from it."""
+    names = ", ".join(f"'User:n{n}'" if kind == "Ownership" else f"n{n}" for n in range(count))
+    topics = ", ".join(f"n{n}" for n in range(count))
+    text = _HEAD % (kind, "x", spec.replace("%s", names, 1).replace("%s", topics))
+    first, second = (load([Source("a.yaml", text)]) for _ in range(2))
+    one, two = ((*found.documents, *found.clusters.values()) for found in (first, second))
+    assert [*map(rule_key, one)] == [*map(rule_key, two)]
+    assert rule_key(one) != rule_key(())
