@@ -1,6 +1,9 @@
 """Bindings for tests, each in one line: the one home of the ways to write them, and their words in reports."""
 
+import copy
 import re
+from collections.abc import Sequence
+from typing import Any
 
 from reconciler.model.acl import (
     AccessControlEntry,
@@ -79,3 +82,17 @@ def acl(
     return AclBinding(
         ResourcePattern(resource_type, name, kind), AccessControlEntry(principal, "*", operation, permission)
     )
+
+
+def at_place(document: Any, place: Sequence[str | int]) -> Any:
+    """The value in a place of a document: keys and numbers, from the outside."""
+    for key in place:
+        document = document[key]
+    return document
+
+
+def with_value(document: dict[str, Any], place: Sequence[str | int], value: Any) -> dict[str, Any]:
+    """A copy of a document with another value in a place."""
+    found = copy.deepcopy(document)
+    at_place(found, place[:-1])[place[-1]] = value
+    return found

@@ -1,6 +1,5 @@
 """Every field of every document: another value is another declaration; one of a wrong shape is refused in its place."""
 
-import copy
 import itertools
 import json
 import re
@@ -16,6 +15,7 @@ from reconciler.manifest.guardrail_set import rule_key
 from reconciler.manifest.manifests import load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError
+from tests.worlds import at_place, with_value
 
 Place = tuple[str | int, ...]
 
@@ -51,18 +51,6 @@ def _places(node: Any, place: Place = ()) -> Iterator[Place]:
     entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
     for key, inner in entries:
         yield from _places(inner, (*place, key))
-
-
-def _at(document: Any, place: Place) -> Any:
-    for key in place:
-        document = document[key]
-    return document
-
-
-def _with(document: dict[str, Any], place: Place, value: Any) -> dict[str, Any]:
-    found = copy.deepcopy(document)
-    _at(found, place[:-1])[place[-1]] = value
-    return found
 
 
 #: Words of which one is written, for each of which there are others.
@@ -130,9 +118,9 @@ def _named(document: Mapping[str, Any], place: Place) -> str:
 
 def _differs(document: dict[str, Any], place: Place, base: Any) -> bool:
     """Whether another text in this place is another declaration; ``False`` too where each is refused."""
-    for other in _others(_at(document, place)):
+    for other in _others(at_place(document, place)):
         try:
-            if _read(_with(document, place, other)) != base:
+            if _read(with_value(document, place, other)) != base:
                 return True
         except ManifestError:
             continue
@@ -146,7 +134,7 @@ def test_another_value_is_another_declaration(kind: str) -> None:
         base = _read(document)
         for place in _places(document):
             fixed = {place[-1], *place[-2:-1]} & {*_ALONE, *_REFERRED, "apiVersion", "kind"}
-            if fixed or not isinstance(_at(document, place), str):
+            if fixed or not isinstance(at_place(document, place), str):
                 continue
             assert _differs(document, place, base) is (_named(document, place) not in _NOT_DECLARED), place
 
@@ -156,7 +144,7 @@ def test_a_value_of_another_shape_is_refused_in_its_place(kind: str) -> None:
     for document in (one for one in DOCUMENTS if one["kind"] == kind):
         text = _text(document).splitlines()
         for place in _places(document):
-            changed = _with(document, place, [["a"]])
+            changed = with_value(document, place, [["a"]])
             pairs = itertools.zip_longest(text, _text(changed).splitlines())
             line = next(number for number, (old, new) in enumerate(pairs, 1) if old != new)
             with pytest.raises(ManifestError) as refused:

@@ -23,6 +23,7 @@ from reconciler.manifest.guardrail_meaning import (
 from reconciler.manifest.guardrails import GuardrailChange, guardrail_changes
 from reconciler.manifest.read.findings import Source
 from reconciler.model.scope import RESOURCE_FIELDS
+from tests.worlds import at_place, with_value
 
 Path = tuple[str | int, ...]
 
@@ -75,18 +76,6 @@ def _meaning(kind: str, path: Path) -> FieldMeaning:
     return field
 
 
-def _at(document: Any, path: Path) -> Any:
-    for key in path:
-        document = document[key]
-    return document
-
-
-def _changed(document: dict[str, Any], path: Path, value: str) -> dict[str, Any]:
-    found = copy.deepcopy(document)
-    _at(found, path[:-1])[path[-1]] = value
-    return found
-
-
 def _source(name: str, document: Mapping[str, Any]) -> Source:
     """JSON is YAML, and soon written: each value on a line of its own."""
     return Source(name, json.dumps(document, indent=1))
@@ -129,7 +118,7 @@ def test_another_value_is_a_difference_at_its_line_that_shows_both(kind: str) ->
         # A variable of a cluster counts where a rule takes it, and a label of a topic where a rule asks for it.
         if path[1] == "vars":
             continue
-        proposal = _changed(base, path, "another")
+        proposal = with_value(base, path, "another")
         found, line = _compared(base, proposal), _line(base, proposal)
         assert _compared(base, base) == ()
         assert {(one.kind, one.document) for one in found} == {(kind, "it")}, path
@@ -140,7 +129,7 @@ def test_another_value_is_a_difference_at_its_line_that_shows_both(kind: str) ->
         # What is gone is nowhere in the proposal.
         assert all(one.origin.file == ("base.yaml" if one.after is None else "new.yaml") for one in found), path
         said = " ".join(one.words for one in found)
-        assert _at(base, path) in said, path
+        assert at_place(base, path) in said, path
         assert "another" in said, path
         assert "added: another" not in said
         where = ".".join(key for key in path if isinstance(key, str))
@@ -152,8 +141,8 @@ def test_no_difference_is_tighter_forth_and_back(kind: str) -> None:
     """Tighter says that all that was refused is refused: in both directions it would be no difference."""
     for path, base in _judged(kind):
         without = copy.deepcopy(base)
-        del _at(without, path[:-1])[path[-1]]
-        for proposal in (_changed(base, path, "another"), without):
+        del at_place(without, path[:-1])[path[-1]]
+        for proposal in (with_value(base, path, "another"), without):
             both = [_compared(base, proposal), _compared(proposal, base)]
             assert any({one.meaning for one in found} != {Meaning.TIGHTER} for found in both), path
 
