@@ -18,6 +18,11 @@ from tests.browser.chromium import chromium, environment
 
 #: Seconds that one answer may take.
 PATIENCE: Final = 60.0
+#: Chromium answers so, once in some hundred times on a busy machine, where it has no frame of the page's new size yet.
+NO_FRAME: Final = "Unable to capture screenshot"
+#: How often it is asked for a picture.
+CAPTURES: Final = 5
+_FRAME: Final = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(0))))"
 _FLAGS: Final = (
     "--no-zygote",
     "--disable-dev-shm-usage",
@@ -161,6 +166,13 @@ class Page:
 
     def screenshot(self, path: Path | None = None, *, whole: bool = True) -> bytes:
         """A PNG of the whole page or of the window; also into ``path``."""
+        for _ in range(CAPTURES - 1):
+            try:
+                return self._page.screenshot(path=path, full_page=whole)
+            except Error as error:
+                if NO_FRAME not in error.message:
+                    raise
+            self._page.evaluate(_FRAME)
         return self._page.screenshot(path=path, full_page=whole)
 
     def pdf(self) -> bytes:

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page as DrivenPage
 
-from tests.browser.driver import Browser, BrowserError
+from tests.browser.driver import CAPTURES, NO_FRAME, Browser, BrowserError
 
 pytestmark = pytest.mark.browser
 
@@ -69,6 +70,25 @@ def test_takes_pictures(browser: Browser, tmp_path: Path) -> None:
         assert page.pdf().startswith(b"%PDF-")
         page.print_media()
         assert page.style("button", "display") == "none"
+
+
+@pytest.mark.parametrize(("reason", "asked"), [(NO_FRAME, CAPTURES), ("Target crashed", 1)])
+def test_asks_again_for_a_picture_only_where_there_is_no_frame(
+    browser: Browser, monkeypatch: pytest.MonkeyPatch, reason: str, asked: int
+) -> None:
+    refused: list[str] = []
+
+    def refuse(*_: object, **__: object) -> bytes:
+        refused.append(reason)
+        raise BrowserError(f"Page.screenshot: Protocol error (Page.captureScreenshot): {reason}")
+
+    with browser.page(_PAGE) as page:
+        with monkeypatch.context() as refusing:
+            refusing.setattr(DrivenPage, "screenshot", refuse)
+            with pytest.raises(BrowserError, match=reason):
+                page.screenshot()
+        assert len(refused) == asked
+        assert page.screenshot().startswith(b"\x89PNG")
 
 
 def test_notes_what_goes_wrong(browser: Browser) -> None:
