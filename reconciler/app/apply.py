@@ -80,6 +80,7 @@ from reconciler.plan.kinds.interface import NewPassword
 from reconciler.plan.observed import StepState
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import conditions_of
+from reconciler.plan.refusal import as_ended, standing
 from reconciler.ports import LoginAnswer, PipelinedWriter, ReadRequest
 from reconciler.retry import attempts
 from reconciler.show.claims import Checks
@@ -100,9 +101,9 @@ def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterStat
         if (why := kind_of(step.change).obstacle(step.change, conditions)) is not None:
             raise PlanRefusedError(f"cannot {describe(step.change)}: {why}: nothing was sent", "plan again")
     risks = logins_at_risk([step.change for step in plan.steps], live, conditions.logins)
-    refused = not_accepted(login_refusals(risks), plan.accepted)
+    refused = not_accepted(login_refusals(risks), standing(plan.accepted, moment()))
     if refused:
-        raise PlanRefusedError(plan=plan, refusals=refused)
+        raise PlanRefusedError(plan=plan, refusals=tuple(as_ended(one, plan.accepted) for one in refused))
 
 
 def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:

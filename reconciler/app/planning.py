@@ -463,7 +463,9 @@ def request_on(target: Target, path: str, options: PlanOptions, live: ClusterSta
     declaration = declared_for(target)
     as_of = options.as_of or moment()
     standing = standing_exceptions(declaration, as_of)
-    declared = (AcceptedGuard(Guard(one.guard), one.object, why_words(one.reason, one.ticket)) for one in standing)
+    declared = (
+        AcceptedGuard(Guard(one.guard), one.object, why_words(one.reason, one.ticket), one.expires) for one in standing
+    )
     return Request(
         warnings=access_doubts(live, declaration),
         as_of=as_of,

@@ -11,7 +11,7 @@ from reconciler.apply import records
 from reconciler.apply.barrier import FixedWait
 from reconciler.apply.bridges import BridgeLifecycle, compare
 from reconciler.apply.environment import GOOD, Barrier, DefaultAllow, Outcome, Result, StepOutcome
-from reconciler.apply.lease import Lease, LeaseHeldError, claims_now
+from reconciler.apply.lease import Lease, LeaseHeldError, claims_now, time_of
 from reconciler.apply.marks import BreakGlassGuard, Unlocking, lock_watch
 from reconciler.apply.moves import settle
 from reconciler.apply.preflight import Preflight
@@ -187,8 +187,11 @@ def _unsettled(run: Run, phases: Sequence[tuple[Phase, list[Step]]]) -> bool:
 
 
 def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> list[Step]:
-    """The steps to send; the others get their outcome. A step that was moved waits for what its new phase waits for."""
-    blockers = run.blockers()
+    """The steps to send; the others get their outcome: nothing is created after its end.
+
+    A step that was moved waits for what its new phase waits for.
+    """
+    blockers, at = run.blockers(), time_of(run.environment.clock)
     ready, settled = [], []
     # To look a step up hashes all that it holds.
     for step in steps if not run.outcomes else [step for step in steps if step not in run.outcomes]:
@@ -202,6 +205,10 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
         elif found.state is not StepState.PENDING:
             message = f"{found.subject}: expected {found.expected}, found {found.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))
+        elif step.change.after is not None and step.expires is not None and step.expires.over(at):
+            # You may have taken your time to approve the plan, and phases before this one theirs.
+            message = f"what it creates ended {step.expires.past}, and nothing was sent"
+            settled.append(StepOutcome(step, Outcome.FAILED, "ended_meanwhile", message))
         elif (other := blockers.blocking(step, phase)) is not None:
             message = f"waits for “{describe(other)}”"
             settled.append(StepOutcome(step, Outcome.BLOCKED, message=message, blocked_by=other))

@@ -24,7 +24,7 @@ from reconciler.plan.observed import Observed, StepState
 from reconciler.plan.order import ordered
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
 from reconciler.plan.proposal import Plan, Terms, bindings_after
-from reconciler.plan.refusal import Refusal
+from reconciler.plan.refusal import Refusal, as_ended, standing
 from reconciler.plan.review.access_change import transition
 from reconciler.plan.review.access_review import AccessReview, difference_review, unreviewed
 from reconciler.plan.review.callouts import meaning_refusals
@@ -98,10 +98,26 @@ def check(
 ) -> Preflight:
     """Raise what forbids the plan, the worst first; ``terms`` are the cluster's declaration as it is now.
 
-    With ``as_of``, nothing may be outstanding that is over. Where default-allow is ``observable``, that it is
-    not declared is left for the observation to decide. A plan that was just now ``made_of_live`` means what its making
-    found: its effect on access is not computed again.
+    With ``as_of``, nothing may be outstanding that is over, and no exception counts that is. Where default-allow is
+    ``observable``, that it is not declared is left for the observation to decide. A plan that was just now
+    ``made_of_live`` means what its making found: its effect on access is not computed again.
     """
+    now = plan if as_of is None else replace(plan, accepted=standing(plan.accepted, as_of))
+    try:
+        return _checked(now, live, terms, as_of=as_of, observable=observable, made_of_live=made_of_live)
+    except RefusedError as error:
+        raise RefusedError(tuple(as_ended(one, plan.accepted) for one in error.refusals)) from error
+
+
+def _checked(
+    plan: Plan,
+    live: ClusterState,
+    terms: Terms,
+    *,
+    as_of: datetime.date | None,
+    observable: bool,
+    made_of_live: bool,
+) -> Preflight:
     # The worst first: on the wrong cluster every other finding would mislead.
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")

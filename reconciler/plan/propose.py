@@ -33,7 +33,7 @@ from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
 from reconciler.plan.order import Blockers, ordered, prove
 from reconciler.plan.overlap import CoverageChange, coverage_change, covering_patterns, opaque_patterns, perhaps_in_use
 from reconciler.plan.proposal import Counts, Options, Plan, Terms, each_binding_after
-from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal
+from reconciler.plan.refusal import AcceptedGuard, Judges, Refusal, in_order
 from reconciler.plan.review.access_change import Transition, transition
 from reconciler.plan.review.access_review import AccessReview, confusable, review, with_later
 from reconciler.plan.review.callouts import LOGIN, Callout, accountable, interruptions, meaning_charges
@@ -187,8 +187,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
 
 
 def _used(request: Request) -> tuple[AcceptedGuard, ...]:
-    # The order in which somebody typed them must not change the id.
-    return tuple(sorted(set(request.accepted)))
+    return in_order(request.accepted)
 
 
 def _judged(

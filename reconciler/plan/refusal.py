@@ -1,11 +1,15 @@
 """A guard and what it refuses: values that each kind of resource makes and ``guards.py`` collects."""
 
+import datetime
+from collections.abc import Collection
+from dataclasses import replace
 from enum import Enum, StrEnum
 from typing import Annotated, Final
 
 from reconciler.codec.annotated import record_of
 from reconciler.dataclass import dataclass
 from reconciler.model.characters import shell_quoted
+from reconciler.model.desired import FOREVER, Expiry
 from reconciler.model.says import REQUIRED, AnyText, Says
 
 
@@ -61,13 +65,21 @@ class Guard(StrEnum):
                 return Judges.PLAN  # it is there and stays: no step makes it
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class AcceptedGuard:
-    """A person's word that this guard may let this object pass, and why."""
+    """A person's word that this guard may let this object pass, why, and until when; without an end for one plan."""
 
     guard: Annotated[Guard, Says("The safety check that is let pass.", "topic-delete")]
     object: Annotated[str, Says("The name that was accepted.", "orders.old")]
     reason: Annotated[AnyText, Says("Why it was accepted.", "agreed in SEC-1204", default=REQUIRED)] = ""
+    expires: Annotated[
+        Expiry | None,
+        Says("Until when, through a day or until an instant; absent: as long as the plan.", "2027-01-31", omit=True),
+    ] = None
+
+    def over(self, as_of: datetime.date) -> bool:
+        """Whether it has ended."""
+        return self.expires is not None and self.expires.over(as_of)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +110,24 @@ def refusal(guard: Guard, name: str, message: str) -> Refusal:
     """A refusal of ``name`` that ``--accept`` lifts."""
     word = shell_quoted(f"{guard}={name}")
     return Refusal(guard, name, message, f"if this is meant: --accept {word}", guard.judges)
+
+
+def in_order(accepted: Collection[AcceptedGuard]) -> tuple[AcceptedGuard, ...]:
+    """Each once, in an order that does not depend on who typed what first: it is part of a plan's id."""
+    return tuple(
+        sorted(set(accepted), key=lambda one: (one.guard, one.object, one.reason, (one.expires or FOREVER).end))
+    )
+
+
+def standing(accepted: Collection[AcceptedGuard], as_of: datetime.date) -> tuple[AcceptedGuard, ...]:
+    """Those that have not ended."""
+    return tuple(one for one in accepted if not one.over(as_of))
+
+
+def as_ended(refused: Refusal, accepted: Collection[AcceptedGuard]) -> Refusal:
+    """The refusal as it is said of what one of these exceptions let pass until it ended."""
+    ends = [one.expires for one in accepted if (one.guard, one.object) == (refused.guard, refused.object)]
+    ended = max((end for end in ends if end is not None), key=lambda end: end.end, default=None)
+    if ended is None:
+        return refused
+    return replace(refused, remedy=f"its exception expired {ended.past}: agree on a new day, then plan again")

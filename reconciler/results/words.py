@@ -59,8 +59,9 @@ def why_words(reason: str | None, ticket: str | None) -> str:
 
 
 def accepted_words(one: AcceptedGuard) -> str:
-    """``topic-delete for payments.old: replaced by payments.orders``."""
-    return f"{one.guard} for {as_name(one.object)}" + (f": {ticked(one.reason)}" if one.reason else "")
+    """``topic-delete for payments.old: replaced by payments.orders, until 2027-01-31``."""
+    until = "" if one.expires is None else f", until {one.expires}"
+    return f"{one.guard} for {as_name(one.object)}" + (f": {ticked(one.reason)}" if one.reason else "") + until
 
 
 def copies_words(group: str, topic: str) -> str:

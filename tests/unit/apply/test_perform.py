@@ -20,7 +20,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.desired import Control, DesiredState, DesiredTopic, Origin
+from reconciler.model.desired import Control, DesiredState, DesiredTopic, Expiry, Origin, read_moment
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
@@ -74,6 +74,24 @@ def outcomes(result: Result) -> dict[str, str]:
 
 
 EMPTY = ClusterState("cluster")
+
+
+@pytest.mark.parametrize("late", [0.0, 3_600.0])
+def test_nothing_is_created_after_its_end(late: float) -> None:
+    """Somebody took their time to agree to a plan that was made before the end; what has no end is performed."""
+    plan = planned(EMPTY, acl("x"), acl("y"))
+    ends = Expiry(read_moment("2026-01-01T00:30:00Z"))
+    plan = replace(plan, steps=(replace(plan.steps[0], expires=ends), plan.steps[1]))
+    cluster, clock = MemoryCluster(EMPTY), StillClock()
+    clock.seconds = late
+    result = applied(plan, cluster, EMPTY, clock)
+    first, second = result.outcomes
+    assert second.outcome is Outcome.DONE
+    if late:
+        assert (first.outcome, first.code) == (Outcome.FAILED, "ended_meanwhile")
+        assert cluster.state.bindings == {acl("y")}
+    else:
+        assert result.succeeded
 
 
 def test_what_may_be_repeated_is_repeated_and_then_done() -> None:

@@ -340,6 +340,25 @@ def test_a_guard_refuses_until_its_object_is_named(place: Place, guard: Guard) -
     assert place.run(*fresh, *(word for one in asked for word in shlex.split(one))).status == 0
 
 
+@pytest.mark.parametrize("guard", GUARDED)
+def test_an_exception_that_ended_since_the_plan_lets_nothing_pass(place: Place, guard: Guard) -> None:
+    """Declared until a day, planned before it, applied after it; what a person accepted for this plan has no end."""
+    facts, wish, live, topics = GUARDED[guard]
+    place.write(wish, facts)
+    place.live(*live, topics=topics)
+    asked = re.findall(r"--accept (\S.*)$", place.plan().out, re.MULTILINE)
+    named = [word.partition("=") for one in asked for word in shlex.split(one)]
+    items = [
+        f"{{check: {name}, object: {json.dumps(thing)}, reason: for a while, expires: 2026-01-31}}"
+        for name, _, thing in named
+    ]
+    place.write(wish, f"{facts}  exceptions: [{', '.join(items)}]\n")
+    planned = place.plan("--as-of", "2026-01-30")
+    assert planned.status == 0, planned.out
+    assert "`for a while`, until 2026-01-31" in planned.out
+    place.assert_refused(5, f"{guard}: ", "its exception expired after 2026-01-31")
+
+
 def test_a_listing_that_is_empty_where_it_was_not_is_no_reason_to_go_on(place: Place) -> None:
     place.live(OLD, name="baseline")
     place.live(topics=())
