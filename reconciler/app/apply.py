@@ -103,7 +103,7 @@ def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterStat
     risks = logins_at_risk([step.change for step in plan.steps], live, conditions.logins)
     refused = not_accepted(login_refusals(risks), standing(plan.accepted, moment()))
     if refused:
-        raise PlanRefusedError(plan=plan, refusals=tuple(as_ended(one, plan.accepted) for one in refused))
+        raise PlanRefusedError(plan=plan, refusals=tuple(as_ended(refusal, plan.accepted) for refusal in refused))
 
 
 def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:

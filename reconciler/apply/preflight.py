@@ -106,7 +106,7 @@ def check(
     try:
         return _checked(now, live, terms, as_of=as_of, observable=observable, made_of_live=made_of_live)
     except RefusedError as error:
-        raise RefusedError(tuple(as_ended(one, plan.accepted) for one in error.refusals)) from error
+        raise RefusedError(tuple(as_ended(refusal, plan.accepted) for refusal in error.refusals)) from error
 
 
 def _checked(

@@ -114,19 +114,21 @@ def refusal(guard: Guard, name: str, message: str) -> Refusal:
 
 def in_order(accepted: Collection[AcceptedGuard]) -> tuple[AcceptedGuard, ...]:
     """Each once, in an order that does not depend on who typed what first: it is part of a plan's id."""
-    return tuple(
-        sorted(set(accepted), key=lambda one: (one.guard, one.object, one.reason, (one.expires or FOREVER).end))
-    )
+
+    def place(item: AcceptedGuard) -> tuple[str, str, str, datetime.datetime]:
+        return item.guard, item.object, item.reason, (item.expires or FOREVER).end
+
+    return tuple(sorted(set(accepted), key=place))
 
 
 def standing(accepted: Collection[AcceptedGuard], as_of: datetime.date) -> tuple[AcceptedGuard, ...]:
     """Those that have not ended."""
-    return tuple(one for one in accepted if not one.over(as_of))
+    return tuple(item for item in accepted if not item.over(as_of))
 
 
 def as_ended(refused: Refusal, accepted: Collection[AcceptedGuard]) -> Refusal:
     """The refusal as it is said of what one of these exceptions let pass until it ended."""
-    ends = [one.expires for one in accepted if (one.guard, one.object) == (refused.guard, refused.object)]
+    ends = [item.expires for item in accepted if (item.guard, item.object) == (refused.guard, refused.object)]
     ended = max((end for end in ends if end is not None), key=lambda end: end.end, default=None)
     if ended is None:
         return refused
