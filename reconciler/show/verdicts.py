@@ -324,6 +324,23 @@ def review_word(report: Report) -> ReviewWord:
     return next((word for word in ReviewWord if word in words), fallback)
 
 
+def plan_words(plan: Plan) -> tuple[ReviewWord, ...]:
+    """Every word that is true of what a plan does, the gravest first; nothing of what safety checks left out of it."""
+    found = {*_words(plan), *([ReviewWord.WEAKENS] if plan.guardrails.weakened else [])}
+    # That it changes something goes without saying beside what it does.
+    found -= {ReviewWord.CHANGES} if len(found) > 1 else set()
+    return tuple(word for word in ReviewWord if word in found) or (ReviewWord.HARMLESS,)
+
+
+def unmoved_words(plan: Plan) -> str:
+    """What a plan without a step says; empty where there is nothing to do, and nothing to look at."""
+    found = plan_verdict(plan)
+    parts = ["Guardrails changed"] * plan.guardrails.weakened + [found.words] * (found.tone is not Tone.CALM)
+    parts += [f"{counted(len(plan.skipped), 'difference')} skipped"] if plan.skipped else []
+    # Where nothing else is to be said, the words are about what is skipped.
+    return ". ".join(part for part in parts if not any(part in other for other in parts if other != part))
+
+
 def _weakens(report: Report) -> bool:
     return any(finding.rule in _WEAKER for finding in report.guardrail_findings)
 

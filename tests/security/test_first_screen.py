@@ -493,7 +493,8 @@ class _Review:
         (self._root / file).write_text(self._capsys.readouterr().out, encoding="utf-8")
         return status
 
-    def comment(self, edits: Edits, live: str) -> str:
+    def propose(self, edits: Edits, live: str) -> None:
+        """The base, the head, and what the operator has."""
         head = dict(_BASE)
         for path, edit in edits.items():
             if edit is None:
@@ -505,7 +506,10 @@ class _Review:
                 head[path] = head[path].replace(*edit, 1)
         self._write("base", _BASE)
         self._write("head", head)
-        self._write(".", {"operator.yaml": _OPERATOR, "live.json": live})
+        self._write(".", {"operator.yaml": _OPERATOR, "live.json": live, "live/prod.json": live})
+
+    def comment(self, edits: Edits, live: str) -> str:
+        self.propose(edits, live)
         rails = ("--guardrails", "base")
         results = ["validate.json"]
         if self._run("validate.json", "validate", "head", *rails, "--base", "base") in (Exit.OK, Exit.FAILED_CHECK):
@@ -518,6 +522,14 @@ class _Review:
             results += ["lint.json", "result.json"]
         run(["report", *results, "-o", "markdown"])
         return self._capsys.readouterr().out
+
+    def alone_and_in_a_fleet(self) -> tuple[str, str]:
+        """What a plan says of the same manifests in a line, and the plan of a fleet of this cluster as a whole."""
+        asked = ("--connections", "operator.yaml", "--guardrails", "base", "--as-of", "2026-11-27", "--allow-deletes")
+        run(["plan", "head", "--cluster", "prod=snapshot:live.json", *asked, "--quiet"])
+        alone = self._capsys.readouterr().out
+        run(["fleet", "plan", "head", "--snapshots", "live", "--out", "plans", *asked])
+        return alone, self._capsys.readouterr().out
 
 
 _KEPT: Final = lru_cache(64)(load)
@@ -557,3 +569,27 @@ def test_hiding_something(name: str, review: _Review) -> None:
     assert word == expected, text
     for one in names:
         assert one in text, text
+
+
+#: What a plan says of nothing to look at, or of what is known from the guardrails, with which a fleet compares nothing.
+_CALM: Final = "Nothing to do"
+
+
+@pytest.mark.parametrize("name", _HIDING)
+def test_hiding_something_in_a_fleet(name: str, review: _Review) -> None:
+    """The plan of a fleet does not say less of a cluster than the plan of the cluster, and not by fewer words."""
+    edits, _, _ = _HIDING[name]
+    review.propose(edits, _live(*([_BY_HAND] if "by hand" in name else [])))
+    alone, fleet = review.alone_and_in_a_fleet()
+    said, calm = alone.removeprefix("prod: ").partition(". ")[0].rstrip(".\n"), "1 need nothing"
+    if not alone:
+        assert not fleet, "it cannot be planned"
+    elif "Refused" in said:
+        assert "1 not planned" in fleet or "refused in 1 cluster" in fleet
+    elif "step" in fleet.partition(calm)[0] and ", 0 steps" not in fleet:
+        words = [word for word in ReviewWord if f", {word.lower()} in 1" in fleet]
+        assert words, fleet
+        assert "Access widens" not in said or ReviewWord.WIDENS in words
+    elif said != _CALM and "Policy checks failed" not in said:
+        assert f"prod: {said}" in fleet or "differences skipped" in fleet, alone
+        assert calm not in fleet

@@ -119,9 +119,7 @@ def test_a_task_is_told_the_approvals_as_they_were_verified(fleet: Fleet) -> Non
     ("file", "change", "error"),
     [
         pytest.param("fleet.json", lambda it: it["waves"][0].update(max_failures=9), StaleError, id="a gate"),
-        pytest.param(
-            "fleet.json", lambda it: it["waves"][0]["members"][0].update(steps=1), NotApprovedError, id="steps"
-        ),
+        pytest.param("fleet.json", lambda it: it["waves"][0]["members"][0].update(steps=1), StaleError, id="steps"),
         pytest.param("fleet.json", lambda it: it.update(failures=[]), NotApprovedError, id="white space alone"),
         pytest.param("fleet.json", lambda it: it.update(as_of="2020-01-01"), NotApprovedError, id="its day"),
         pytest.param("plans/a.json", lambda it: it.update(createdAt="2099-01-01T00:00:00Z"), StaleError, id="a time"),

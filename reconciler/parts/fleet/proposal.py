@@ -33,7 +33,8 @@ class FleetPlanError(Exception):
 class Member:
     """One cluster's saved plan; ``file`` is below the fleet plan's directory, ``digest`` its ``file-…``.
 
-    ``refused`` is how many changes guards left out of it.
+    ``refused`` is how many changes guards left out of it, ``skipped`` how many differences stay, those too. ``review``
+    is what the plan does, the gravest first.
     """
 
     cluster: Annotated[str, Says("The cluster.", "prod")]
@@ -45,6 +46,10 @@ class Member:
     deletes: Annotated[int, Says("How many of them delete.", 0)]
     seconds: Annotated[float, Says("How long it takes, about.", 5.1, default=REQUIRED)] = 0.0
     refused: Annotated[int, Says("How many changes safety checks left out of it.", 0, default=REQUIRED)] = 0
+    skipped: Annotated[int, Says("How many differences it skips.", 0, default=REQUIRED)] = 0
+    review: Annotated[
+        tuple[str, ...], Says("What it does, the gravest first.", ["Destroys", "Widens"], default=REQUIRED)
+    ] = ()
 
     @property
     def ids(self) -> frozenset[str]:
@@ -66,8 +71,19 @@ class PlannedWave:
 
 
 @dataclass(frozen=True, slots=True)
+class Unmoved:
+    """A cluster that gets no step, and of which its own plan says more than that there is nothing to do."""
+
+    cluster: Annotated[str, Says("The cluster.", "prod")]
+    words: Annotated[str, Says("What its plan says.", "Nothing to do now, and access widens on 2027-02-23")]
+
+
+@dataclass(frozen=True, slots=True)
 class FleetPlan:
-    """Everything that a fleet apply will do. ``unchanged`` clusters need nothing; ``failures`` could not be planned."""
+    """Everything that a fleet apply will do. ``unchanged`` clusters need nothing; ``failures`` could not be planned.
+
+    Those that are ``unmoved`` are to be looked at.
+    """
 
     name: Annotated[str, Says("The fleet.", all)]
     as_of: Annotated[str, Says("The instant, or the begin of the day, that decides what has expired.", "2026-11-21")]
@@ -79,6 +95,9 @@ class FleetPlan:
     limits: Annotated[FleetLimits, Says("How much one plan may change.", default=REQUIRED)] = NO_LIMITS
     tool_version: Annotated[str, Says("The version that made the plan.", "0.1.0", default=REQUIRED)] = ""
     source_commit: Annotated[str | None, Says("The commit of the manifests.", "0123abc", default=REQUIRED)] = None
+    unmoved: Annotated[
+        tuple[Unmoved, ...], Says("Clusters that get no step and are to be looked at.", default=REQUIRED)
+    ] = ()
 
     @property
     def members(self) -> tuple[Member, ...]:
@@ -122,7 +141,7 @@ def fleet_plan_id(plan: FleetPlan) -> str:
 def limit_refusals(plan: FleetPlan) -> tuple[str, ...]:
     """Why the fleet's limits refuse this plan; clusters that could not be planned count as members."""
     found = []
-    clusters = len(plan.members) + len(plan.unchanged) + len(plan.failures)
+    clusters = len(plan.members) + len(plan.unchanged) + len(plan.unmoved) + len(plan.failures)
     percent, most = plan.limits.max_changed_clusters_percent, plan.limits.max_deletes
     if percent is not None and len(plan.members) * 100 > percent * clusters:
         share = f"{len(plan.members)} of {clusters} clusters would change"

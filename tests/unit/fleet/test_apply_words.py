@@ -1,5 +1,6 @@
 """What ``fleet apply`` says while it goes on and at its end, the status that it means, and who has agreed."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,23 @@ def test_a_plan_shows_the_gravest_changes_and_counts_the_others() -> None:
     assert "fleet-" in quiet_fleet_plan(plan, refused=False)
     assert "fleet-" not in quiet_fleet_plan(plan, refused=True)
     assert "refused by a limit; 41" in quiet_fleet_plan(plan, refused=True)
+
+
+def test_what_a_change_does_comes_before_how_long_it_is() -> None:
+    """Forty long changes that open nothing do not hide a short one that does, nor one that is for good."""
+    harmless = tuple(replace(_member(f"c{n:02}", f"{n:02}", 500 + n), review=("Harmless",)) for n in range(40))
+    grave = (
+        replace(_member("opens", "x"), review=("Widens", "Narrows")),
+        replace(_member("ends", "y"), review=("Destroys",)),
+    )
+    plan = FleetPlan("world", "2026-11-27", (PlannedWave("all", (*harmless, *grave)),))
+    shown = [line.strip() for line in fleet_plan_lines(plan)]
+    assert [line for line in shown if ": 1 step" in line] == [
+        "ends: 1 step, 0 deletions: destroys",
+        "opens: 1 step, 0 deletions: widens, narrows",
+    ]
+    assert ", destroys in 1, widens in 1, narrows in 1; " in fleet_summary(plan)
+    assert ", destroys in 1, widens in 1, narrows in 1; " in quiet_fleet_plan(plan, refused=False)
 
 
 def test_at_the_end_each_wave_is_counted_and_what_failed_is_named() -> None:

@@ -311,7 +311,13 @@ def test_a_fleet_is_planned_wave_by_wave(fleet: Fleet) -> None:
     assert status == Exit.OK
     # Without a Fleet all are one wave, and what no manifest declares stays unless deletions are allowed.
     assert _members(found) == {"all": [("c1", 1, 0), ("c3", 2, 0)]}
-    assert found["unchanged"] == ["c0", "c2", "c4"]
+    stated = "Nothing to do, as far as facts hold that only the manifests state"
+    words = "Nothing that this plan is allowed to do: 1 difference skipped"
+    unmoved = {one["cluster"]: one["words"] for one in found["unmoved"]}
+    assert (found["unchanged"], unmoved) == ([], {"c0": stated, "c2": words, "c4": stated})
+    fleet.plan(output="text")
+    assert {f"  c2: {words}", f"  c0, c4: {stated}"} <= set(fleet.shown.splitlines())
+    assert "; 0 need nothing, 3 to look at, 0 not planned" in fleet.shown
     assert sorted(file.name for file in fleet.plans.rglob("*.json")) == ["c1.json", "c3.json", "fleet.json"]
     (fleet.root / "m" / "fleet.yaml").write_text(_FLEET, encoding="utf-8")
     status, found = fleet.plan("--allow-deletes")
@@ -324,12 +330,14 @@ def test_a_fleet_is_planned_wave_by_wave(fleet: Fleet) -> None:
     assert [line for line in fleet.shown.splitlines() if line and "change-" not in line and "fleet-" not in line] == [
         f"Plan for fleet world  as of {found['as_of']}",
         "wave first: 1 cluster",
-        "  c1: 1 step, 0 deletions",
+        "  c1: 1 step, 0 deletions: widens",
         "── gate: no failure, then wait 1h ──",
         "wave rest: 2 clusters",
-        "  c2: 1 step, 1 deletion",
-        "  c3: 2 steps, 0 deletions",
-        "3 clusters to change, 4 steps, 1 deletion; 2 need nothing, 0 not planned",
+        "  c3: 2 steps, 0 deletions: widens, narrows",
+        "  c2: 1 step, 1 deletion: narrows",
+        f"  c0, c4: {stated}",
+        "3 clusters to change, 4 steps, 1 deletion, widens in 2, narrows in 2; 0 need nothing, 2 to look at, "
+        "0 not planned",
     ]
     assert f"saved {fleet.plans}: 3 plans and fleet.json" in fleet.said
 
@@ -343,7 +351,7 @@ def test_the_same_change_has_one_id_on_every_cluster(fleet: Fleet) -> None:
     assert len({ids["c1"], ids["c3"], ids["c4"]}) == 1
     assert ids["c2"] != ids["c1"]
     fleet.plan(output="text")
-    assert "  c1, c3, c4: 1 step, 0 deletions" in fleet.shown.splitlines()
+    assert "  c1, c3, c4: 1 step, 0 deletions: widens" in fleet.shown.splitlines()
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,11 @@ from reconciler.app.reasons import StaleError
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
+from reconciler.parts.fleet.app.plan import member_of
 from reconciler.parts.fleet.app.runs import read_fleet_plan
 from reconciler.parts.fleet.membership import same_cluster, told_apart
-from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, fleet_plan_text
-from reconciler.plan.file import file_digest, ids, plan_text
+from reconciler.parts.fleet.proposal import FleetPlan, PlannedWave, fleet_plan_text
+from reconciler.plan.file import plan_text
 from reconciler.plan.proposal import Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.results.fleet_drift import Failure, FleetRun, Reading
@@ -58,8 +59,7 @@ def saved(directory: Path, *plans: Plan) -> None:
     members = []
     for plan in plans:
         name, text = plan.terms.cluster, plan_text(plan)
-        change, whole = ids(plan)
-        members.append(Member(name, whole, change, f"{name}.json", file_digest(text), 1, 0))
+        members.append(replace(member_of(name, plan, text), file=f"{name}.json"))
         (directory / f"{name}.json").write_text(text)
     fleet = FleetPlan("all", "2026-01-01", (PlannedWave("all", tuple(members)),))
     (directory / "fleet.json").write_text(fleet_plan_text(fleet))

@@ -21,11 +21,12 @@ from reconciler.model.frozen import FrozenMap
 from reconciler.parts.fleet.app.members import MemberConnections, opened_member
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, Engine, in_time, reason
 from reconciler.parts.fleet.membership import Fleet, partition, same_cluster
-from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, limit_refusals
+from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, Unmoved, limit_refusals
 from reconciler.parts.fleet.tasks.comparing import loaded
 from reconciler.plan.file import file_digest, ids, plan_text
 from reconciler.plan.proposal import Plan
 from reconciler.results.fleet_drift import Failure
+from reconciler.show.verdicts import plan_words, unmoved_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,9 @@ class MemberPlan:
 
     A reason is ``refused`` (a guard), ``disagreed`` (a check), ``same_cluster`` (another one answers with this
     ``cluster_id``), ``not_planned``, ``timed_out`` or ``unexpected``. ``seconds`` is the estimated time of applying it.
-    ``refused`` is how many changes guards left out of the plan. ``notes`` say how it was read otherwise than usual.
+    ``refused`` is how many changes guards left out of the plan, ``skipped`` how many differences stay.
+    ``review`` is what the plan does, ``unmoved`` what it says to look at where it has no step. ``notes`` say how it was
+    read otherwise than usual, and what a plan warns of that nobody saves.
     """
 
     cluster: str
@@ -50,6 +53,9 @@ class MemberPlan:
     cluster_id: str = ""
     notes: str = ""
     refused: int = 0
+    skipped: int = 0
+    review: tuple[str, ...] = ()
+    unmoved: str = ""
 
     def line(self) -> str:
         """What a task says: JSON without the plan's text, and that behind it, as it is: it is by far the most."""
@@ -59,7 +65,8 @@ class MemberPlan:
     def parse(cls, line: str) -> "MemberPlan":
         """The inverse of :meth:`line`."""
         head, _, text = line.partition("\n")
-        return cls(**{**json.loads(head), "text": text})
+        fields = json.loads(head)
+        return cls(**{**fields, "review": tuple(fields["review"]), "text": text})
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +182,8 @@ def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
         if isinstance(note, ClientNote):
             told.append(note.text)
 
-    return replace(_made(name, manifests, terms, tell), notes="; ".join(told))
+    made = _made(name, manifests, terms, tell)
+    return replace(made, notes="; ".join(filter(None, (*told, made.notes))))
 
 
 def _made(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> MemberPlan:
@@ -201,11 +209,44 @@ def _planned(name: str, plan: Plan) -> MemberPlan:
         message = "; ".join(f"{refusal.guard}: {refusal.message}" for refusal in plan.refusals)
         return MemberPlan(name, reason="refused", message=message, advice=plan.refusals[0].remedy)
     if not plan.steps:
-        return MemberPlan(name)
-    deletes = sum(step.change.after is None for step in plan.steps)
-    text, refused = plan_text(plan), len(plan.refused)
-    change, whole = ids(plan)  # known now: the text has them
-    return MemberPlan(name, text, whole, change, len(plan.steps), deletes, plan.estimated_seconds, refused=refused)
+        warnings = "; ".join(dict.fromkeys((*plan.warnings, *plan.login_warnings)))
+        return MemberPlan(name, notes=warnings, unmoved=unmoved_words(plan))
+    text = plan_text(plan)
+    found = member_of(name, plan, text)
+    return MemberPlan(
+        name,
+        text,
+        found.plan_id,
+        found.change_id,
+        found.steps,
+        found.deletes,
+        found.seconds,
+        refused=found.refused,
+        skipped=found.skipped,
+        review=found.review,
+    )
+
+
+def member_of(cluster: str, plan: Plan, text: str) -> Member:
+    """What a fleet's plan says of the plan of a cluster; ``text`` is that plan's file."""
+    change, whole = ids(plan)
+    return Member(
+        cluster,
+        whole,
+        change,
+        _file_of(cluster),
+        file_digest(text),
+        len(plan.steps),
+        sum(step.change.after is None for step in plan.steps),
+        plan.estimated_seconds,
+        len(plan.refused),
+        len(plan.skipped),
+        tuple(map(str, plan_words(plan))),
+    )
+
+
+def _file_of(cluster: str) -> str:
+    return f"plans/{cluster}.json"
 
 
 def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
@@ -225,16 +266,26 @@ def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | 
             )
             for wave in fleet.waves
         ),
-        tuple(item.cluster for item in ordered if not item.text and not item.reason),
+        tuple(item.cluster for item in ordered if not item.text and not item.reason and not item.unmoved),
         tuple(Failure(item.cluster, item.reason, item.message, item.advice) for item in ordered if item.reason),
         fleet.limits,
         __version__,
         commit,
+        tuple(Unmoved(item.cluster, item.unmoved) for item in ordered if item.unmoved),
     )
 
 
 def _member(made: MemberPlan) -> Member:
-    file, digest = f"plans/{made.cluster}.json", file_digest(made.text)
     return Member(
-        made.cluster, made.plan_id, made.change_id, file, digest, made.steps, made.deletes, made.seconds, made.refused
+        made.cluster,
+        made.plan_id,
+        made.change_id,
+        _file_of(made.cluster),
+        file_digest(made.text),
+        made.steps,
+        made.deletes,
+        made.seconds,
+        made.refused,
+        made.skipped,
+        made.review,
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -28,13 +29,13 @@ from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.read.findings import Source
 from reconciler.model.desired import moment_text
 from reconciler.parts.fleet import proposal
-from reconciler.parts.fleet.app.plan import PlannedFleet
+from reconciler.parts.fleet.app.plan import PlannedFleet, member_of
 from reconciler.parts.fleet.engine import Engine
 from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, told_apart
 from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key, loaded
-from reconciler.plan.file import file_digest, ids
+from reconciler.plan.file import file_digest
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError, Reading
 from reconciler.system.files import write_atomically
 
@@ -214,14 +215,15 @@ def read_fleet_plan(directory: Path) -> SavedPlans:
     for member in plan.members:
         file = directory / member.file
         found, digest = saved_plan(str(file))
-        named = (member.change_id, member.plan_id), member.digest, member.cluster
-        if (ids(found), digest, found.terms.cluster) != named:
+        texts[member.cluster] = file.read_text(encoding="utf-8")
+        # All that the fleet's plan says of it: what people agree to is shown by that, and no id covers the counts.
+        named = replace(member_of(found.terms.cluster, found, texts[member.cluster]), file=member.file)
+        if named != member:
             message = f"{member.file} is not the plan that {FLEET_FILE} names for cluster {member.cluster}"
             raise StaleError(message, "plan again")
         if not found.options.declared:
             # The id that a member is performed by stands beside it: that vouches for nothing.
             raise StaleError(f"{member.file} does more than manifests ask for: no plan of a fleet does", "plan again")
-        texts[member.cluster] = file.read_text(encoding="utf-8")
         if file_digest(texts[member.cluster]) != digest:
             raise StaleError(f"{member.file} was changed while it was read", "apply again")
         answered[member.cluster] = found.cluster_id

@@ -5,7 +5,8 @@ They are performed wave by wave, each wave gated on the one before.
 
 import datetime
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -65,6 +66,7 @@ from reconciler.results import OutputKind
 from reconciler.results.fleet_drift import Failure
 from reconciler.show.document import FEW, first_lines, lines_shown
 from reconciler.show.fleet_report import cluster_names
+from reconciler.show.verdicts import ReviewWord
 
 #: What a cluster without a plan means; anything else is an error.
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
@@ -131,8 +133,11 @@ def command(
             guardrails=guardrails,
         )
     plan = planned.plan
+    alike: dict[str, list[str]] = {}
     for name, text in planned.notes.items():
-        info(f"note: {safe(name)}: {safe(text)}")
+        alike.setdefault(text, []).append(name)
+    for text, names in alike.items():
+        info(f"note: {cluster_names(names, expand=settings.expand)}: {safe(text)}")
     if output == "json":
         out_json(
             OutputKind.FLEET_PLAN,
@@ -372,7 +377,7 @@ _JUDGED: Final = ("refused", "disagreed")
 def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = False) -> Iterator[str]:
     """Yield the lines; with ``expand`` every change and every cluster, otherwise the gravest changes of the fleet.
 
-    The gravest are those with the most deletions, then those with the most steps. What is left out is counted.
+    The gravest are told by what they do, then by their deletions and steps. What is left out is counted.
     """
     changes = sorted((group for wave in plan.waves for group in _changes(wave)), key=_plan_gravity)
     shown = changes[: lines_shown(len(changes), expand=expand)]
@@ -385,6 +390,8 @@ def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = Fa
         yield from text.split("\n")
     for text in first_lines(list(_refused(plan, style, expand=expand)), expand=expand):
         yield text
+    for text in first_lines(list(_unmoved(plan, style, expand=expand)), expand=expand):
+        yield text
     yield ""
     yield style("title", fleet_summary(plan))
     if plan.members:
@@ -392,13 +399,46 @@ def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = Fa
 
 
 def fleet_summary(plan: FleetPlan) -> str:
-    """``2 clusters to change, 9 steps, 0 deletions; 97 need nothing, 1 not planned``."""
+    """``2 clusters to change, 9 steps, 0 deletions, widens in 1; 97 need nothing, 1 not planned``."""
     refused = sum(item.refused for item in plan.refused)
     left = f", {counted(refused, 'change')} refused in {counted(len(plan.refused), 'cluster')}" if refused else ""
+    doubt = f"{len(plan.unmoved):,} to look at, " if plan.unmoved else ""
     return (
-        f"{counted(len(plan.members), 'cluster')} to change, {_size(plan.members)}{left}; "
-        f"{len(plan.unchanged):,} need nothing, {len(plan.failures):,} not planned"
+        f"{counted(len(plan.members), 'cluster')} to change, {_size(plan.members)}{_counted_effects(plan)}{left}; "
+        f"{len(plan.unchanged):,} need nothing, {doubt}{len(plan.failures):,} not planned"
     )
+
+
+#: What is said of a plan, the gravest first.
+_EFFECTS: Final = tuple(map(str, ReviewWord))
+
+
+def _effects(members: Iterable[Member]) -> list[str]:
+    """What any of these plans does, the gravest first; a cluster's own access decides, so equal changes may differ."""
+    words = {word for member in members for word in member.review}
+    return sorted(words, key=_gravity_of)
+
+
+def _gravity_of(word: str) -> int:
+    return _EFFECTS.index(word) if word in _EFFECTS else -1
+
+
+def _counted_effects(plan: FleetPlan) -> str:
+    counts = Counter(word for member in plan.members for word in member.review if word != ReviewWord.HARMLESS)
+    return "".join(f", {word.lower()} in {counts[word]:,}" for word in sorted(counts, key=_gravity_of))
+
+
+def _skipped(number: int) -> str:
+    return f", {counted(number, 'difference')} skipped" if number else ""
+
+
+def _unmoved(plan: FleetPlan, style: Style, *, expand: bool) -> Iterator[str]:
+    """Clusters without a step that are to be looked at; those of which the same is said share a line."""
+    alike: dict[str, list[str]] = {}
+    for item in plan.unmoved:
+        alike.setdefault(item.words, []).append(item.cluster)
+    for words, names in alike.items():
+        yield style("warn", f"  {cluster_names(names, expand=expand)}: {safe(words)}")
 
 
 def quiet_fleet_plan(plan: FleetPlan, *, refused: bool) -> str:
@@ -449,7 +489,9 @@ def _wave(wave: PlannedWave, shown: Collection[str], style: Style, *, last: bool
             hidden += 1
             continue
         size = f"{counted(same[0].steps, 'step')}, {counted(same[0].deletes, 'deletion')}"
-        yield f"  {cluster_names([item.cluster for item in same], expand=expand)}: {size}"
+        size += _skipped(sum(item.skipped for item in same))
+        effect = ", ".join(word.lower() for word in _effects(same))
+        yield f"  {cluster_names([item.cluster for item in same], expand=expand)}: {size}" + (effect and f": {effect}")
         yield style("dim", f"      {same[0].change_id}")
     if others:
         yield f"  and {counted(len(others), 'cluster')} with {hidden:,} other changes: {_size(others)}"
@@ -495,8 +537,10 @@ def _changes(wave: PlannedWave) -> Iterator[list[Member]]:
         yield list(group)
 
 
-def _plan_gravity(same: Sequence[Member]) -> tuple[int, int, str]:
-    return -sum(item.deletes for item in same), -sum(item.steps for item in same), same[0].cluster
+def _plan_gravity(same: Sequence[Member]) -> tuple[int, int, int, str]:
+    """First what is gravest of what it does: a short change may open what a long one does not."""
+    gravest = min(map(_gravity_of, _effects(same)), default=-1)
+    return gravest, -sum(item.deletes for item in same), -sum(item.steps for item in same), same[0].cluster
 
 
 def _gate(wave: PlannedWave) -> str:
