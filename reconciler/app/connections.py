@@ -29,18 +29,9 @@ from reconciler.manifest.documents.cluster import referring_settings
 from reconciler.manifest.manifests import Manifests
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.findings import Source
+from reconciler.model import flavor
 from reconciler.model.addresses import RANGES_SINCE
-from reconciler.model.flavor import (
-    NEWEST_RELEASE,
-    KafkaVersion,
-    ShownFlavor,
-    flavor_contradiction,
-    known_release,
-    mixed_names,
-    release_text,
-    shown_flavors,
-    signs_of,
-)
+from reconciler.model.flavor import NEWEST_RELEASE, KafkaVersion, ShownFlavor
 from reconciler.model.secrets import has_reference
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.plan.proposal import Plan
@@ -220,9 +211,6 @@ def settings_of(name: str, address: ClusterAddress, options: ConnectionOptions) 
         ) from error
 
 
-# What a use case will need in any case, begun before its modules are loaded. Light: a command line starts with it.
-
-
 # What a cluster shows itself to be, against what is stated: refused where ACLs would be misread.
 
 
@@ -231,15 +219,17 @@ def unstated(declaration: ClusterDeclaration | None, live: ClusterState) -> Show
     if declaration is not None and declaration.sources.flavor is not FactSource.NOBODY:
         return None
     # Where signs disagree, the one by which ACLs would be misread counts.
-    misread = (one for one in shown_flavors(signs_of(live)) if one.flavor.acl_principals or one.flavor.no_acls)
-    return next(misread, None) or mixed_names(live.bindings)
+    misread = (
+        one for one in flavor.shown_flavors(flavor.signs_of(live)) if one.flavor.acl_principals or one.flavor.no_acls
+    )
+    return next(misread, None) or flavor.mixed_names(live.bindings)
 
 
 def refuse_contradicted(declaration: ClusterDeclaration | None, live: ClusterState) -> None:
     """Raise a :class:`WorkflowError` where the stated flavor cannot be that of the cluster that was read."""
     if declaration is None or declaration.sources.flavor is FactSource.NOBODY:
         return
-    problem = flavor_contradiction(declaration.flavor, signs_of(live))
+    problem = flavor.flavor_contradiction(declaration.flavor, flavor.signs_of(live))
     if problem is not None:
         raise WorkflowError(problem, "correct spec.flavor of the cluster, or connect to the one that is meant")
 
@@ -303,8 +293,8 @@ def version_of(
             else "the manifests say"
         )
         raise WorkflowError(
-            f"{who} that cluster {declaration.name} runs Kafka {release_text(stated)}, and it tells that it runs "
-            f"{release_text(told)}",
+            f"{who} that cluster {declaration.name} runs Kafka {flavor.release_text(stated)}, and it tells that "
+            f"it runs {flavor.release_text(told)}",
             f"correct or remove kafkaVersion{f' at {place}' if place else ''}",
         )
     settles = told is None and gap is None and declaration.sources.kafka_version is FactSource.OPERATOR
@@ -319,6 +309,6 @@ def declared_version(declaration: ClusterDeclaration | None) -> KafkaVersion:
 
 def version_doubt(told: tuple[int, int] | None, gap: str | None) -> str | None:
     """Why the rules of a cluster that tells its version are not known all the same; ``None`` if they are."""
-    if gap is None and told is not None and known_release(told) is None:
-        return f"it runs {release_text(told)}, and {release_text(NEWEST_RELEASE)} is the newest known"
+    if gap is None and told is not None and flavor.known_release(told) is None:
+        return f"it runs {flavor.release_text(told)}, and {flavor.release_text(NEWEST_RELEASE)} is the newest known"
     return gap

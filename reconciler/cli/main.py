@@ -12,21 +12,9 @@ import click
 
 from reconciler import __version__
 from reconciler.app.reasons import WorkflowError
+from reconciler.cli import console
 from reconciler.cli.commands import CommandTable, prepared
-from reconciler.cli.console import (
-    CommandError,
-    Exit,
-    command_error,
-    dull,
-    error,
-    leave,
-    own_settings,
-    private_files,
-    settings,
-    show,
-    steady,
-    watched,
-)
+from reconciler.cli.console import CommandError, Exit
 from reconciler.cli.parts import missing, other_commands, own_commands, part_that_needs
 from reconciler.cli.recipes import examples_of
 from reconciler.model.characters import safe
@@ -195,8 +183,8 @@ class Commands(CommandTable):
         except click.NoSuchCommand as error:
             words, similar = _with_parts(error.message), error.possibilities
             raise click.NoSuchCommand(error.command_name, words, possibilities=similar, ctx=ctx) from None
-        if self.aliases.get(name or "", name) in _READ and watched(sys.stdout):
-            settings.held = []
+        if self.aliases.get(name or "", name) in _READ and console.watched(sys.stdout):
+            console.settings.held = []
         return name, command, rest
 
 
@@ -217,7 +205,7 @@ prepared(program, ())
 
 def run(arguments: list[str] | None = None) -> int:
     """Run a command line and return its exit status; everything that goes wrong is said on stderr."""
-    with private_files(), own_settings():
+    with console.private_files(), console.own_settings():
         return _run(arguments)
 
 
@@ -227,9 +215,9 @@ def _paged() -> Iterator[None]:
     try:
         yield
     finally:
-        if settings.held is not None:
-            text, settings.held = "".join(settings.held), None
-            show(text)
+        if console.settings.held is not None:
+            text, console.settings.held = "".join(console.settings.held), None
+            console.show(text)
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -237,33 +225,33 @@ def _run(arguments: list[str] | None) -> int:
         with _paged():
             return _status(program.main(arguments, prog_name="reconciler", standalone_mode=False))
     except (CommandError, WorkflowError) as reason:
-        failure = command_error(reason) if isinstance(reason, WorkflowError) else reason
-        error(failure.message, failure.advice)
+        failure = console.command_error(reason) if isinstance(reason, WorkflowError) else reason
+        console.error(failure.message, failure.advice)
         return failure.status
     except click.UsageError as usage:
         _with_words(usage).show(sys.stderr)
         return Exit.USAGE
     except click.ClickException as wrong:
-        error(wrong.format_message(), str(getattr(wrong, "advice", "")))
+        console.error(wrong.format_message(), str(getattr(wrong, "advice", "")))
         return Exit.ERROR
     except (click.Abort, KeyboardInterrupt):
-        error("interrupted")
+        console.error("interrupted")
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        dull(sys.stdout)
+        console.dull(sys.stdout)
         return Exit.ERROR
     except ModuleNotFoundError as absent:
         package = (absent.name or "").partition(".")[0]
         part = part_that_needs(package)
         if part is None:
             raise
-        error(f"this needs the package {package}, which is not installed", part.pip)
+        console.error(f"this needs the package {package}, which is not installed", part.pip)
         return Exit.ERROR
     except OSError as trouble:
         if trouble.filename is None:
-            dull(sys.stdout)
+            console.dull(sys.stdout)
         why = (trouble.filename and broken_link(trouble.filename)) or trouble.strerror or trouble
-        error(": ".join(str(part) for part in (trouble.filename, why) if part is not None))
+        console.error(": ".join(str(part) for part in (trouble.filename, why) if part is not None))
         return Exit.ERROR
 
 
@@ -308,8 +296,8 @@ def main() -> None:
     collect_rarely()
     # pydantic would read the metadata of all that is installed, and run plugins that it finds there on what it checks.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    steady()
-    leave(int(run()))
+    console.steady()
+    console.leave(int(run()))
 
 
 def _status(value: Any) -> int:

@@ -15,18 +15,10 @@ from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_m
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, without_own
 from reconciler.model.secrets import NOTHING_PERMITTED, SecretPermit
 from reconciler.model.state import ClusterState
-from reconciler.plan import leftovers
+from reconciler.plan import guards, leftovers
 from reconciler.plan.bridges import bridges, lockout_protection
 from reconciler.plan.difference import Comparison, DeclaredChange, Skipped, SkipReason
-from reconciler.plan.guards import (
-    StepCharge,
-    Surroundings,
-    login_charges,
-    not_accepted,
-    plan_refusals,
-    protected_charges,
-    step_charges,
-)
+from reconciler.plan.guards import StepCharge, Surroundings
 from reconciler.plan.kinds import compare, deletions, describe, kind_of, logins_at_risk
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, is_acl_change, touched_bindings
 from reconciler.plan.kinds.interface import Conditions, LoginAtRisk
@@ -204,11 +196,11 @@ def _judged(
         whole = whole or {step.change: step for step in steps}
         risks = tuple(logins_at_risk([step.change for step in steps], live, logins))
         alone = [
-            *step_charges(steps),
-            *login_charges(risks),
+            *guards.step_charges(steps),
+            *guards.login_charges(risks),
             *leftovers.lock_charges(steps, live, request.options.unlock),
         ]
-        alone += protected_charges(steps, live, terms.facts.protect)
+        alone += guards.protected_charges(steps, live, terms.facts.protect)
         # Not before these have left out theirs: to compare access takes long.
         if _leave_out(changes, alone, whole, terms, request, told):
             continue
@@ -224,8 +216,8 @@ def _judged(
         around = replace(around, listed=deletions([step.change for step in steps], live, terms.scope))
         # No step accounts for these: so they are about all that is left.
         others = (replace(item.refusal, judges=Judges.PLAN) for item in (*alone, *together))
-        left = (*plan_refusals(steps, around), *others)
-        refusals = (*told, *not_accepted(left, request.accepted)) if request.guarded else ()
+        left = (*guards.plan_refusals(steps, around), *others)
+        refusals = (*told, *guards.not_accepted(left, request.accepted)) if request.guarded else ()
         return _Judged(steps, coverage, risks, found, ends, refusals)
 
 
@@ -238,7 +230,7 @@ def _leave_out(
     told: dict[Refusal, None],
 ) -> bool:
     """Skip the steps that guards refuse, and what waits for them; adds to ``told`` why. Whether there are any."""
-    refused = set(not_accepted((charge.refusal for charge in charges), request.accepted))
+    refused = set(guards.not_accepted((charge.refusal for charge in charges), request.accepted))
     by_change: dict[Change, dict[Refusal, None]] = {}
     for item in charges if request.guarded else ():
         if item.refusal.guard.judges is Judges.STEPS and item.refusal in refused:
@@ -248,8 +240,8 @@ def _leave_out(
 
     def why(change: Change) -> str | None:
         # How each is accepted stands with the refusals: without it, all that one guard refuses has one reason.
-        guards = sorted({str(item.guard) for item in by_change.get(change, ())})
-        return "; ".join(f"the safety check {guard} refuses it" for guard in guards) or None
+        names = sorted({str(item.guard) for item in by_change.get(change, ())})
+        return "; ".join(f"the safety check {guard} refuses it" for guard in names) or None
 
     missing = changes.skip(SkipReason.REFUSED, why) if by_change else []
     _skip_dependents(changes, missing, whole, terms, (SkipReason.REFUSED, "which is not performed"))

@@ -39,19 +39,8 @@ from reconciler.model.topic_rule import (
     TopicException,
     TopicRule,
 )
-from reconciler.policy.topic_checks import (
-    Check,
-    ClusterContext,
-    ExpressionProblem,
-    Shortfall,
-    TopicFacts,
-    count_check,
-    expression_checks,
-    facts_of,
-    name_check,
-    relation_check,
-    setting_check,
-)
+from reconciler.policy import topic_checks
+from reconciler.policy.topic_checks import Check, ClusterContext, ExpressionProblem, Shortfall, TopicFacts
 
 _NOTHING = ClusterContext()
 
@@ -119,7 +108,7 @@ class TopicPolicy:
         """Compile patterns and expressions once."""
         rules = tuple(rules)
         expressions = [part for rule in rules for part in rule.parts if isinstance(part, ExpressionRule)]
-        compiled, faults = expression_checks(expressions)
+        compiled, faults = topic_checks.expression_checks(expressions)
         if faults:
             raise ExpressionError(faults)
         self._rules = [
@@ -143,7 +132,7 @@ class TopicPolicy:
         self, desired: DesiredState, as_of: datetime.date, around: ClusterContext = _NOTHING
     ) -> TopicPolicyResult:
         """All findings, in the order of files and lines; topics declared absent pass every rule."""
-        topics = [facts_of(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
+        topics = [topic_checks.facts_of(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
         found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
         found.sort(key=lambda item: (item.origin, item.topic, item.code, item.rule_origin, item.about))
         used = {finding.exception for finding in found}
@@ -182,13 +171,13 @@ class _AcceptedBreaks:
 def _check(part: RulePart, expressions: dict[ExpressionRule, Check]) -> Check:
     match part:
         case NameRule():
-            return name_check(part, None if part.pattern is None else matcher(part.pattern))
+            return topic_checks.name_check(part, None if part.pattern is None else matcher(part.pattern))
         case CountRule():
-            return count_check(part)
+            return topic_checks.count_check(part)
         case SettingRule():
-            return setting_check(part)
+            return topic_checks.setting_check(part)
         case RelationRule():
-            return relation_check(part)
+            return topic_checks.relation_check(part)
         case ExpressionRule():
             return expressions[part]
 
@@ -269,7 +258,7 @@ class ProposedRule(NamedTuple):
 
 def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[ProposedRule, ...]:
     """The rules for existing topics, in a fixed order; empty without topics. All their numbers must be known."""
-    subjects = [facts_of(DesiredTopic(topic, UNWRITTEN), ClusterContext()) for topic in sorted(topics)]
+    subjects = [topic_checks.facts_of(DesiredTopic(topic, UNWRITTEN), ClusterContext()) for topic in sorted(topics)]
     if not subjects:
         return ()
     found = [

@@ -19,21 +19,7 @@ from reconciler.results import KIND, OutputKind, documents
 from reconciler.results.access import answer_checks, answer_findings
 from reconciler.results.findings import LEVELS, Check, CheckStatus, Finding, Level, known_among
 from reconciler.results.tightened import FLEET_TIGHTEN, TIGHTEN, fleet_tighten_findings, tighten_findings
-from reconciler.show.findings import (
-    agreed_checks,
-    agreed_findings,
-    failed_check,
-    failed_finding,
-    guard_checks,
-    guard_findings,
-    idle_exceptions,
-    left_findings,
-    lint_finding,
-    problem_finding,
-    unseen_findings,
-    verification_findings,
-    without_known,
-)
+from reconciler.show import findings
 from reconciler.show.fleet_report import FleetReport, fleet_checks, fleet_findings
 from reconciler.show.kinds import sign_of
 
@@ -265,19 +251,23 @@ def fleet_result(fleet: FleetReport) -> Report:
 def _plan_report(document: dict[str, Any]) -> Report:
     plan, servers = _plan_of(document)
     agreed, cluster = _read(documents.CHECKS, document), plan.terms.cluster
-    plan, warned = without_known(plan, agreed.known or ())
+    plan, warned = findings.without_known(plan, agreed.known or ())
     return Report(
         known=None if agreed.known is None else Counter(agreed.known),
         plans=(plan,),
         findings=(
             *warned,
-            *verification_findings(plan, document),
-            *guard_findings(plan),
+            *findings.verification_findings(plan, document),
+            *findings.guard_findings(plan),
             *answer_findings(plan),
-            *agreed_findings(agreed, cluster),
-            *left_findings(plan),
+            *findings.agreed_findings(agreed, cluster),
+            *findings.left_findings(plan),
         ),
-        checks=(*guard_checks(plan), *answer_checks(plan), *agreed_checks(agreed, cluster, "after the plan")),
+        checks=(
+            *findings.guard_checks(plan),
+            *answer_checks(plan),
+            *findings.agreed_checks(agreed, cluster, "after the plan"),
+        ),
         servers=servers,
     )
 
@@ -289,8 +279,8 @@ def _drift_report(document: dict[str, Any]) -> Report:
     cluster = plan.terms.cluster
     return Report(
         drifts=(plan,),
-        findings=(*agreed_findings(found, cluster), *left_findings(plan)),
-        checks=tuple(agreed_checks(found, cluster, "live")),
+        findings=(*findings.agreed_findings(found, cluster), *findings.left_findings(plan)),
+        checks=tuple(findings.agreed_checks(found, cluster, "live")),
         servers=servers,
     )
 
@@ -305,14 +295,14 @@ def _plan_of(document: dict[str, Any]) -> tuple[Plan, tuple[tuple[str, tuple[str
 
 
 def _lint_report(form: documents.LintOutput) -> Report:
-    findings = []
+    items = []
     for state in form.states:
-        findings += [lint_finding(one, state.cluster) for one in (*state.findings, *state.excepted)]
-        findings += idle_exceptions(state.idle_exceptions, state.cluster)
-        findings += unseen_findings(state.unseen, state.cluster)
+        items += [findings.lint_finding(one, state.cluster) for one in (*state.findings, *state.excepted)]
+        items += findings.idle_exceptions(state.idle_exceptions, state.cluster)
+        items += findings.unseen_findings(state.unseen, state.cluster)
     known = _union(None if state.known is None else Counter(state.known) for state in form.states)
     looked = tuple((state.cluster, state.basis) for state in form.states)
-    return Report(findings=tuple(findings), looked=looked, known=known)
+    return Report(findings=tuple(items), looked=looked, known=known)
 
 
 def _test_report(form: documents.TestOutput) -> Report:
@@ -326,14 +316,14 @@ def _test_report(form: documents.TestOutput) -> Report:
             for state in form.clusters
         ]
     )
-    unseen = tuple(found for state in form.clusters for found in unseen_findings(state.unseen, state.cluster))
+    unseen = tuple(found for state in form.clusters for found in findings.unseen_findings(state.unseen, state.cluster))
     report = replace(report, findings=(*report.findings, *unseen))
     return _as_said(report, well=form.passed)
 
 
 def _validate_report(form: documents.ValidateOutput) -> Report:
     report = _agreed_report([(cluster, "declared", one.checks) for cluster, one in form.clusters.items()])
-    report = replace(report, findings=(*map(problem_finding, form.problems), *report.findings))
+    report = replace(report, findings=(*map(findings.problem_finding, form.problems), *report.findings))
     return _as_said(report, well=form.valid)
 
 
@@ -346,8 +336,10 @@ def _as_said(report: Report, *, well: bool) -> Report:
 
 def _agreed_report(states: Sequence[tuple[str, str, documents.ChecksEntry]]) -> Report:
     return Report(
-        findings=tuple(found for cluster, _, agreed in states for found in agreed_findings(agreed, cluster)),
-        checks=tuple(check for cluster, basis, agreed in states for check in agreed_checks(agreed, cluster, basis)),
+        findings=tuple(found for cluster, _, agreed in states for found in findings.agreed_findings(agreed, cluster)),
+        checks=tuple(
+            check for cluster, basis, agreed in states for check in findings.agreed_checks(agreed, cluster, basis)
+        ),
         looked=tuple((cluster, basis) for cluster, basis, _ in states),
         known=_union(None if agreed.known is None else Counter(agreed.known) for _, _, agreed in states),
     )
@@ -381,7 +373,7 @@ def _fleet_tighten_report(document: dict[str, Any]) -> Report:
 
 def _failed_report(document: dict[str, Any]) -> Report:
     failed = _read(documents.FAILED, document)
-    return Report(findings=(failed_finding(failed),), checks=(failed_check(failed),))
+    return Report(findings=(findings.failed_finding(failed),), checks=(findings.failed_check(failed),))
 
 
 _READERS: Final[Mapping[str, Callable[[dict[str, Any]], Report]]] = {

@@ -134,8 +134,6 @@ def _flushed(directory: int, answers: list[Answer]) -> list[Answer]:
     return answers
 
 
-# In memory: a real implementation of the port, under the same rules as the file.
-
 # The part of a state that a reader asks for.
 
 

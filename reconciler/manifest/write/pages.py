@@ -26,18 +26,8 @@ from reconciler.manifest.read.documents import read_documents
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Source
 from reconciler.manifest.safeguards import ownership
 from reconciler.manifest.variables import Variables, variable_scalars
-from reconciler.manifest.write.spans import (
-    Item,
-    Splice,
-    TextSpan,
-    Written,
-    comments,
-    layout,
-    line_break,
-    line_start,
-    next_line,
-    quoted,
-)
+from reconciler.manifest.write import spans
+from reconciler.manifest.write.spans import Item, Splice, TextSpan, Written
 from reconciler.manifest.write.text import stem
 from reconciler.model.acl import AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import DesiredState, Origin
@@ -187,8 +177,8 @@ def read(texts: Mapping[str, str]) -> Book:
 
 def _pages(source: Source) -> Iterator[Page]:
     findings = Findings(source)
-    spans = layout(source.text)
-    for root, span in zip(read_documents(findings), spans, strict=True):
+    layouts = spans.layout(source.text)
+    for root, span in zip(read_documents(findings), layouts, strict=True):
         document = open_document(root, findings, KINDS_BY_NAME)
         if document is not None:
             yield Page(source, document.heading, document.root, span.root, span.start)
@@ -224,7 +214,7 @@ def match_labels(book: Book, clusters: frozenset[str]) -> dict[str, Written]:
     for chosen in (*([one] for one in common), common):
         found = {name for name, one in book.clusters.items() if set(chosen) <= set(one.labels.items())}
         if chosen and found == clusters:
-            return {"clusters": {"matchLabels": {key: quoted(text) for key, text in chosen}}}
+            return {"clusters": {"matchLabels": {key: spans.quoted(text) for key, text in chosen}}}
     raise NoPlaceError(f"no labels tell {', '.join(sorted(clusters))} from the other clusters")
 
 
@@ -397,11 +387,11 @@ def _cut(page: Page, following: Page | None, *, first: bool) -> Splice:
     Comments between its values go to where it was. ``following`` is the next document, where that becomes the first.
     """
     text = page.text
-    start, end = line_start(text, page.span.start), next_line(text, page.span.end)
+    start, end = spans.line_start(text, page.span.start), spans.next_line(text, page.span.end)
     if not first:
         start = page.start
     elif following is not None and not text[end : following.start].strip():
-        end = next_line(text, following.start)
+        end = spans.next_line(text, following.start)
     before = text[start : page.span.start].strip().removeprefix("---").strip()
-    lines = [*([before] if before else []), *comments(text, page.span)]
-    return Splice(start, end, "".join(line + line_break(text) for line in lines))
+    lines = [*([before] if before else []), *spans.comments(text, page.span)]
+    return Splice(start, end, "".join(line + spans.line_break(text) for line in lines))

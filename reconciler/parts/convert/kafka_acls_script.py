@@ -17,17 +17,10 @@ from reconciler.model.kinds.client_metrics import INTERVAL, MATCH, METRICS, Clie
 from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import DEFAULT_NAME, QUOTA_KEYS, QuotaEntity
 from reconciler.model.kinds.scram_user import SCRAM_CODES
+from reconciler.parts.convert import shell
 from reconciler.parts.convert.conversion import CLUSTER, Conversion, Resource, add_foreign
 from reconciler.parts.convert.files import YAML, SourceError, SourceFiles, Tree
-from reconciler.parts.convert.shell import (
-    Command,
-    Word,
-    calls_elsewhere,
-    calls_tools,
-    commands,
-    container_calls,
-    script_in,
-)
+from reconciler.parts.convert.shell import Command, Word
 
 _TOOLS: Final = ("kafka-acls", "kafka-topics", "kafka-configs", "kafka-client-metrics")
 _CONNECTION: Final = frozenset(
@@ -117,7 +110,7 @@ def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
             script.finish()
             continue
         try:
-            found = list(commands(files.text(name)))
+            found = list(shell.commands(files.text(name)))
         except ValueError as error:
             if len(files.names) == 1:
                 raise SourceError(f"{name}: {error}") from error
@@ -130,15 +123,15 @@ def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
 
 def _read_workload(tree: Tree, script: "_Calls", conversion: Conversion) -> None:
     """What the containers of a Kubernetes workload call; a call that stands anywhere else is named."""
-    if not calls_tools(tree):
+    if not shell.calls_tools(tree):
         kind = (tree.text("kind") if tree.is_mapping() else None) or "a document"
         add_foreign(conversion, tree, kind, kind, unmanaged="it calls none of Kafka's tools")
         return
     tree.ignore()
     for resource in tree.items("items") if tree.is_mapping() and (tree.text("kind") or "").endswith("List") else [tree]:
-        for call in container_calls(resource) if resource.is_mapping() else ():
+        for call in shell.container_calls(resource) if resource.is_mapping() else ():
             script.read(Command(0, call.words, call.doubt), call.where)
-        for where, text in calls_elsewhere(resource):
+        for where, text in shell.calls_elsewhere(resource):
             conversion.skip(where, " ".join(text.split())[:80], _IN_YAML)
 
 
@@ -185,7 +178,7 @@ class _Calls:
     def read(self, command: Command, where: str | None = None) -> None:
         """Convert one command, or name it if it may matter; it stands at ``where``, else on its line."""
         where = where or f"{self._name}:{command.line}"
-        handed = script_in(command)
+        handed = shell.script_in(command)
         if handed is not None and handed.open is None:
             self._read_handed(handed.text, command, where)
             return
@@ -222,7 +215,7 @@ class _Calls:
     def _read_handed(self, text: str, command: Command, where: str) -> None:
         """The text that a shell runs by ``-c``, on the line of the command, and with its doubt."""
         try:
-            found = list(commands(text))
+            found = list(shell.commands(text))
         except ValueError as error:
             self._conversion.skip(where, "a command", str(error))
             return

@@ -23,19 +23,8 @@ from dataclasses import replace
 from typing import Final, Protocol, TypeAlias
 
 from reconciler.dataclass import dataclass
-from reconciler.results.fleet_drift import (
-    Failure,
-    FleetDrift,
-    FleetRun,
-    HeaderError,
-    Reading,
-    drift_text,
-    parse_drift,
-    parse_reading,
-    parse_run,
-    reading_text,
-    run_text,
-)
+from reconciler.results import fleet_drift
+from reconciler.results.fleet_drift import Failure, FleetDrift, FleetRun, HeaderError, Reading
 
 #: So many desired states are kept.
 _MOST_COMPILED: Final = 30
@@ -268,7 +257,7 @@ class FleetStore:
             return _with_entries(run, newest_entries(entries(run), *map(entries, others))) if others else run
 
     def _record(self, run_id: str) -> FleetRun:
-        return parse_run(self.files.read(f"runs/{run_id}.json").decode())
+        return fleet_drift.parse_run(self.files.read(f"runs/{run_id}.json").decode())
 
     def before(self, run_id: str) -> str | None:
         """The run before the given one, if there is one."""
@@ -308,7 +297,7 @@ class FleetStore:
         """
         while True:
             record = settle(self._joined(run, carries))
-            self.files.write(f"runs/{record.id}.json", run_text(record).encode())
+            self.files.write(f"runs/{record.id}.json", fleet_drift.run_text(record).encode())
             if self._is_seen(record.id):
                 break
         self._end_begun(record, {run.id, *run.read_by})
@@ -354,7 +343,7 @@ class FleetStore:
     def note(self, run_id: str, reading: Reading) -> None:
         """Write down that a run which goes on has read a cluster: another one may go on with it."""
         with suppress(FileNotFoundError):  # another one has gone on with it already
-            self.files.write(f"begun/{run_id}/{reading.cluster}.json", reading_text(reading).encode())
+            self.files.write(f"begun/{run_id}/{reading.cluster}.json", fleet_drift.reading_text(reading).encode())
 
     def begun(self) -> Mapping[str, tuple[str, Reading]]:
         """What runs that did not end have read later than the newest one, by cluster, with the run that read it.
@@ -365,7 +354,7 @@ class FleetStore:
         found: dict[str, tuple[str, Reading]] = {}
         for begun in self.files.names("begun"):
             for file in self.files.names(f"begun/{begun}"):
-                reading = parse_reading(self.files.read(f"begun/{begun}/{file}").decode())
+                reading = fleet_drift.parse_reading(self.files.read(f"begun/{begun}/{file}").decode())
                 if reading.cluster not in has or has[reading.cluster][0] < begun:
                     found[reading.cluster] = begun, reading
         return found
@@ -373,24 +362,24 @@ class FleetStore:
     def compiled(self, key: str) -> FleetRun | None:
         """The desired state of this key, if it is compiled already."""
         try:
-            return parse_run(self.files.read(f"compiled/{key}.json").decode())
+            return fleet_drift.parse_run(self.files.read(f"compiled/{key}.json").decode())
         except (FileNotFoundError, DamagedError, HeaderError):
             return None
 
     def keep_compiled(self, run: FleetRun) -> None:
         """Write the record of a desired state; its id is the key."""
-        self.files.write(f"compiled/{run.id}.json", run_text(run).encode())
+        self.files.write(f"compiled/{run.id}.json", fleet_drift.run_text(run).encode())
 
     def keep_drift(self, name: str, drift: FleetDrift) -> None:
         """Write the result of a comparison next to its differing rows."""
-        self.files.write(f"results/run={name}/drift.json", drift_text(drift).encode())
+        self.files.write(f"results/run={name}/drift.json", fleet_drift.drift_text(drift).encode())
 
     def drift(self, run_id: str | None = None) -> FleetDrift:
         """The newest comparison, of a run or of any; raises :class:`NoRunError`."""
         for part in reversed(self.files.names_by_age("results")):
             if _OURS.fullmatch(part) and part.startswith(f"run={run_id or ''}"):
                 try:
-                    return parse_drift(self.files.read(f"results/{part}/drift.json").decode())
+                    return fleet_drift.parse_drift(self.files.read(f"results/{part}/drift.json").decode())
                 except FileNotFoundError:
                     continue  # a comparison that was interrupted, or is still running
         raise NoRunError("nothing has been compared yet: run `reconciler fleet drift`")

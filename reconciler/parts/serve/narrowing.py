@@ -32,19 +32,12 @@ from reconciler.apply.environment import GOOD
 from reconciler.apply.records import JournalError, PastRun
 from reconciler.codec.codec import SchemaError
 from reconciler.dataclass import dataclass
+from reconciler.model import markers
 from reconciler.model.acl import AclBinding, AclPermissionType, ResourcePattern
 from reconciler.model.characters import counted
 from reconciler.model.desired import UNWRITTEN, Declaration, DesiredState
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.markers import (
-    LONGEST,
-    BreakGlass,
-    break_glass,
-    break_glass_over,
-    every_break_glass,
-    running_break_glass,
-    standing_bridges,
-)
+from reconciler.model.markers import LONGEST, BreakGlass
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.plan.file import ids
@@ -84,8 +77,8 @@ def expired_access(planned: Planned, vouched: Collection[AclBinding] = frozenset
     A DENY is never among them: its end gives access, and that is for a person to see.
     """
     scope, live = planned.declaration.scope, planned.live.bindings
-    ended = planned.desired.expired.keys() & live - running_break_glass(live, planned.plan.as_of).keys()
-    over = break_glass_over(live, planned.plan.as_of).keys() - planned.desired.bindings.keys()
+    ended = planned.desired.expired.keys() & live - markers.running_break_glass(live, planned.plan.as_of).keys()
+    over = markers.break_glass_over(live, planned.plan.as_of).keys() - planned.desired.bindings.keys()
     return frozenset(
         binding
         for binding in ended | over.intersection(vouched)
@@ -177,7 +170,7 @@ def _plan(
     """The plan that deletes these and nothing else."""
     live, present = planned.live, terms(planned.declaration)
     # What runs put there for themselves is left out of a plan's comparison; wanted here, it would be created.
-    ours = standing_bridges(live.bindings)
+    ours = markers.standing_bridges(live.bindings)
     stays = (
         binding
         for binding in live.bindings - over - ours
@@ -261,14 +254,14 @@ class SeenMarks:
     def look(self, live: ClusterState, at: datetime.datetime, audit: str | None) -> list[Sighting]:
         """Take in a reading of ``at``, which is a time that is believed; what is news is returned."""
         self._read_log(audit, live.cluster_id)
-        marks = [*every_break_glass(live.bindings)]
+        marks = [*markers.every_break_glass(live.bindings)]
         marked = {one.binding for one in marks}
         for binding, belief in list(self._beliefs.items()):
             # What was given may arrive once more; of anything else nothing is left.
             if binding not in marked or (belief is not _Belief.GIVEN and binding not in live.bindings):
                 del self._beliefs[binding]
-        running, found = running_break_glass(live.bindings, at), []
-        for binding, one in break_glass(live.bindings, at).items():
+        running, found = markers.running_break_glass(live.bindings, at), []
+        for binding, one in markers.break_glass(live.bindings, at).items():
             before = self._beliefs.get(binding)
             if before is not None and not (before is _Belief.UNSEEN and binding in running):
                 continue
@@ -295,7 +288,7 @@ class SeenMarks:
 
     def vouched(self, live: ClusterState, at: datetime.datetime) -> frozenset[AclBinding]:
         """The access that is over, and that was given as break-glass access as far as anybody here knows."""
-        over = break_glass_over(live.bindings, at)
+        over = markers.break_glass_over(live.bindings, at)
         return frozenset(binding for binding in over if self._beliefs.get(binding) is _Belief.GIVEN)
 
     def _belief(self, one: BreakGlass, *, running: bool, unseen: bool) -> tuple[_Belief, bool]:

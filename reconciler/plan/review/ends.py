@@ -35,17 +35,8 @@ from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.observed import Facts
-from reconciler.plan.review.access_change import (
-    EVERYBODY_ELSE,
-    AccessChange,
-    DeclaredEnd,
-    Transition,
-    authorizer_of,
-    ending_words,
-    operations_words,
-    reached,
-    standing,
-)
+from reconciler.plan.review import access_change
+from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, DeclaredEnd, Transition
 from reconciler.plan.review.access_review import AccessReview, ReviewedGains, difference_review, known_topics
 from reconciler.plan.review.callouts import KEPT, Callout, Charge, meaning_charges, meaning_refusals
 from reconciler.policy.laws import NewAccess, law_of
@@ -83,7 +74,7 @@ def later(
     moments = list(_moments(found, live, desired, facts.established_default_allow(default_allow), as_of))
     if not moments:
         return Later()
-    start = found or standing(live, facts, default_allow=default_allow)
+    start = found or access_change.standing(live, facts, default_allow=default_allow)
     topics = known_topics(live, desired)
     reviewed = ReviewedGains(difference_review(start.difference, topics) if found else AccessReview())
     reviewed.move((*start.created, *start.deleted))
@@ -98,7 +89,7 @@ def later(
         difference = compare_access(was, now, work=work_for(len(moment.ended)))
         was = now
         # Nothing but what this end gives is new: what it does not give, an earlier one did, or the plan.
-        gained = [row for row in (*difference.rows, *reached(difference).rows) if row.gained]
+        gained = [row for row in (*difference.rows, *access_change.reached(difference).rows) if row.gained]
         if not gained:
             continue
         places = {AskedNames(row.principal, row.region.resource_type, row.region.names) for row in gained}
@@ -158,7 +149,7 @@ class _Charges:
             item = charge.refusal
             if (item.guard, item.object) not in self._refused:
                 self._refused.add((item.guard, item.object))
-                words = replace(item, message=f"{item.message}, {ending_words(ending)}")
+                words = replace(item, message=f"{item.message}, {access_change.ending_words(ending)}")
                 self.charges.append(charge._replace(refusal=words))
 
 
@@ -315,7 +306,7 @@ def gains_not_in_force(
     Where default-allow is not known, what was reviewed for the case that it is off is judged for that case; what
     depends on something else that is not known was no certain gain, and is not judged.
     """
-    state = authorizer_of(live, facts.established_default_allow(default_allow) or False)
+    state = access_change.authorizer_of(live, facts.established_default_allow(default_allow) or False)
     rows: dict[str | None, list[AccessChange]] = {}
     for row in reviewed.access_changes:
         if row.gained and row.reading in (None, "least") and row.since is None:
@@ -347,7 +338,7 @@ def _sentences(
             if not all(_holds(row, operation, host, access, state) for host in asked)
         )
         if lacking:
-            words = operations_words(lacking, row.region.resource_type)
+            words = access_change.operations_words(lacking, row.region.resource_type)
             who = as_name(row.principal) if row.principal else EVERYBODY_ELSE
             yield f"{who} would not have {words} on all of {row.region}"
 

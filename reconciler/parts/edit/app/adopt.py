@@ -28,16 +28,8 @@ from reconciler.model.locks import denials_of_locks
 from reconciler.model.markers import running_break_glass
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.parts.edit.app.editing import (
-    AS_SHOWN,
-    EditError,
-    ManifestEdit,
-    changed,
-    edited,
-    refused,
-    reviewed,
-    texts_of,
-)
+from reconciler.parts.edit.app import editing
+from reconciler.parts.edit.app.editing import AS_SHOWN, EditError, ManifestEdit
 from reconciler.parts.edit.kinds import KINDS, kind_of
 from reconciler.plan.difference import Comparison, SkipReason
 from reconciler.plan.kinds import compare, describe
@@ -96,7 +88,7 @@ def adopted(
         return dict(texts), []
     refused: list[NotAdopted] = []
     try:
-        changes = edited(texts, lambda book: _wanted(book, cluster, chosen, live, told, refused))
+        changes = editing.edited(texts, lambda book: _wanted(book, cluster, chosen, live, told, refused))
         after = {path: text for path, text in {**texts, **changes}.items() if text is not None}
         return after, refused
     except EditError as error:
@@ -350,13 +342,13 @@ def adopt(
     chosen = list(choose([one for one in found if selects(one.change)]))
     reason = options.reason or f"adopted from {declaration.name} on {moment_text(day)}"
     said = Declaration(UNWRITTEN, reason, options.ticket)
-    texts = texts_of(manifests)
-    with refused(), sound():
+    texts = editing.texts_of(manifests)
+    with editing.refused(), sound():
         after, refusals = adopted(texts, declaration.name, chosen, live, said)
         # Compared again as written: what "adopted" says is what the next plan will find.
         read_back = load_sources(Source(name, text) for name, text in after.items())
     remaining = compare(desired(read_back, declaration.name, day).without(held), live, declaration.scope, rules)
-    edit = reviewed(path, manifests, changed(texts, after), AS_SHOWN, day)
+    edit = editing.reviewed(path, manifests, editing.changed(texts, after), AS_SHOWN, day)
     unseen += [
         NotAdopted(describe(Delete(one)).removeprefix("delete "), f"break-glass access until {moment_text(mark.end)}")
         for one, mark in sorted(emergency.items())

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.app.options import ConnectionOptions
+from reconciler.cli import questions
 from reconciler.cli.change_options import Keeping, edit_options
 from reconciler.cli.console import CommandError, Exit, info, out_json, progress
 from reconciler.cli.notes import info_note
@@ -22,15 +23,7 @@ from reconciler.cli.options import (
     path_option,
     project_path,
 )
-from reconciler.cli.questions import (
-    ResourceArgument,
-    asked_host,
-    asked_operation,
-    asked_principal,
-    operation_argument,
-    principal_argument,
-    resource_argument,
-)
+from reconciler.cli.questions import ResourceArgument
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.characters import counted, safe
 from reconciler.model.desired import Expiry
@@ -80,8 +73,10 @@ def asked_access(
     """What a command line asks for; ends the command where it is wrong. ``operation`` may be several."""
     if operation is not None and pattern is None:
         raise CommandError(f"{operation} on what?", "give RESOURCE, as in READ topic/orders", Exit.USAGE)
-    operations = tuple(asked_operation(word, pattern) for word in (operation or "").split(",")) if pattern else ()
-    return AskedAccess(asked_principal(principal), operations, pattern, asked_host(host))
+    operations = (
+        tuple(questions.asked_operation(word, pattern) for word in (operation or "").split(",")) if pattern else ()
+    )
+    return AskedAccess(questions.asked_principal(principal), operations, pattern, questions.asked_host(host))
 
 
 def hand_over_grant(
@@ -95,9 +90,9 @@ def hand_over_grant(
 
 
 @click.command("grant", short_help="Grant access by an edit of the manifests")
-@principal_argument
-@operation_argument
-@resource_argument
+@questions.principal_argument
+@questions.operation_argument
+@questions.resource_argument
 @click.option("--host", metavar="ADDRESS", help="Grant it to this client address only.  [default: every host]")
 @until_option
 @click.option("--reason", metavar="TEXT", help="Why; written next to the rule.")
@@ -156,7 +151,7 @@ def hand_over_revocation(
 
 
 @click.command("revoke", short_help="Revoke access by an edit of the manifests")
-@principal_argument
+@questions.principal_argument
 @any_operation
 @any_resource
 @click.option("--host", metavar="ADDRESS", help="Revoke only what is for this client address.")
@@ -218,8 +213,8 @@ def rename_command(
     """
     found = rename(
         path or project_path(),
-        asked_principal(old),
-        asked_principal(new),
+        questions.asked_principal(old),
+        questions.asked_principal(new),
         finish=finish,
         as_of=as_of,
         connection=connection,

@@ -18,23 +18,11 @@ from reconciler.manifest.documents.topics import TopicsDeclaration
 from reconciler.manifest.parts.resources import looks_like_a_pattern
 from reconciler.manifest.parts.rules import FIELD_OF, RoleUse, RuleDeclaration, entries_of, grants
 from reconciler.manifest.parts.short_form import SHORT_FORM
+from reconciler.manifest.write import spans
 from reconciler.manifest.write.kinds.acl import folded
 from reconciler.manifest.write.pages import Book, NewDocument, Page, best, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.roles import ExportedRole, ExportedRule, with_roles
-from reconciler.manifest.write.spans import (
-    Item,
-    Splice,
-    TextSpan,
-    Written,
-    comments,
-    emptied,
-    quoted,
-    with_entry,
-    with_items,
-    with_notes,
-    without_entries,
-    without_items,
-)
+from reconciler.manifest.write.spans import Item, Splice, TextSpan, Written
 from reconciler.manifest.write.text import binding_problem, file_stems
 from reconciler.model.acl import WILDCARD, AccessControlEntry, AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Declaration, DesiredState
@@ -206,7 +194,7 @@ class Reduction:
         said = [one for unit in self._units for one in unit.said]
         gone = self._gone(named, said, of_principal) if named is not None else []
         if named is not None and gone and len(gone) < len(named.items):
-            self._splices += without_items(self._page.text, named, gone)
+            self._splices += spans.without_items(self._page.text, named, gone)
             for unit in self._units:
                 unit.said = [one for one in unit.said if not self._involves(named, gone, one, of_principal)]
 
@@ -249,7 +237,7 @@ class Reduction:
         if any(one.goes for one in left):
             self._whole.append((unit, not all(one.goes for one in unit.said)))
             return
-        cuts = [one for span, numbers in cut.values() for one in without_items(self._page.text, span, numbers)]
+        cuts = [one for span, numbers in cut.values() for one in spans.without_items(self._page.text, span, numbers)]
         self._narrowed.append((unit, cuts))
 
     def _remove_units(self) -> None:
@@ -266,34 +254,36 @@ class Reduction:
             notes = self._notes(span, found)
             if len(found) < len(span.items):
                 numbers = [unit.number for unit, _ in found if unit.number is not None]
-                self._splices += with_notes(text, span, without_items(text, span, numbers), notes)
+                self._splices += spans.with_notes(text, span, spans.without_items(text, span, numbers), notes)
             elif key == "grants":
                 fields.setdefault(parent.start, (parent, set()))[1].add(key)
             else:
-                self._splices += emptied(text, named, span, notes)
+                self._splices += spans.emptied(text, named, span, notes)
         for parent, keys in fields.values():
             self._remove_fields(parent, keys)
 
     def _notes(self, span: TextSpan, found: list[tuple[RemovableUnit, bool]]) -> list[list[str]]:
         """The comments of units of which something is written again, for each unit of the list in its order."""
         found.sort(key=lambda one: one[0].span.start)
-        return [comments(self._page.text, unit.span, flow=span.flow) if replaced else [] for unit, replaced in found]
+        return [
+            spans.comments(self._page.text, unit.span, flow=span.flow) if replaced else [] for unit, replaced in found
+        ]
 
     def _remove_fields(self, parent: TextSpan, keys: set[str]) -> None:
         text, spec = self._page.text, self._page.span.get("spec")
         if "owns" in keys and parent.entry("reads") is not None:
             keys.add("reads")
         if spec is not None and len(keys) == len(parent.entries):
-            self._splices += without_entries(text, spec, {"defaults"})
+            self._splices += spans.without_entries(text, spec, {"defaults"})
             return
         empty = spec is parent and not any(key.plain not in keys and key.plain in CONTENT for key, _ in parent.entries)
         if empty and parent.flow:
             key, value = next((key, value) for key, value in parent.entries if key.plain in keys)
             self._splices += [Splice(key.start, value.end, "rules: []")]
             keys.remove(key.plain)
-        self._splices += without_entries(text, parent, keys)
+        self._splices += spans.without_entries(text, parent, keys)
         if empty and not parent.flow:
-            self._splices += with_entry(text, parent, "rules", "[]")
+            self._splices += spans.with_entry(text, parent, "rules", "[]")
 
 
 # What is missing as rules, in a document of the same principal or in one of its own.
@@ -334,14 +324,14 @@ def _place_rules(
     own = [page for page in naming if book.principals(page) == (principal,) and book.where(page) == clusters]
     page = best(own, owners, belonging)
     if page is not None:
-        changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "rules", items))
+        changes.at(page, spans.with_items(page.text, page.span.get("spec") or page.span, "rules", items))
         return
     title = file_stems([principal])[principal]
     beside = best(naming, owners, belonging)
     near = beside is not None and fits(owners, beside.path, belonging)
     path = beside.path if beside and near else new_path(book, "Acls", title, owners, belonging)
     name = new_name(book, "Acls", title, changes.names)
-    head: dict[str, Written] = {**match_labels(book, clusters), "principal": quoted(principal)}
+    head: dict[str, Written] = {**match_labels(book, clusters), "principal": spans.quoted(principal)}
     changes.add(NewDocument(path, "Acls", name, head, "rules", items))
 
 
@@ -354,7 +344,7 @@ def rules(
 ) -> Iterator[Item]:
     """Bindings of one principal as items of ``rules``: folded, as roles where one says exactly the same."""
     said = {"expires": expires, "reason": reason, "ticket": ticket, "keep": keep}
-    ends: Item = {key: quoted(str(text)) if key != "expires" else str(text) for key, text in said.items() if text}
+    ends: Item = {key: spans.quoted(str(text)) if key != "expires" else str(text) for key, text in said.items() if text}
     for item in with_roles(folded(bindings)):
         if isinstance(item, ExportedRole):
             named = [one for rule in item.rules for one in _resources(rule).items()]
@@ -366,13 +356,13 @@ def rules(
 
 
 def _hosts(rule: ExportedRule) -> Item:
-    return {} if rule.hosts == (WILDCARD,) else {"hosts": [quoted(host) for host in rule.hosts]}
+    return {} if rule.hosts == (WILDCARD,) else {"hosts": [spans.quoted(host) for host in rule.hosts]}
 
 
 def _resources(rule: ExportedRule) -> Item:
     first = rule.patterns[0]
     field_name = FIELD_OF[first.resource_type]
-    names = [quoted(pattern.name) for pattern in rule.patterns]
+    names = [spans.quoted(pattern.name) for pattern in rule.patterns]
     if first.resource_type is ResourceType.CLUSTER:
         return {field_name: "true"}
     if first.is_wildcard:

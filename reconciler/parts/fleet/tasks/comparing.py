@@ -29,16 +29,8 @@ from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_m
 from reconciler.model.markers import BreakGlass, break_glass_marks, running_break_glass, standing_bridges
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
-from reconciler.parts.fleet.differences import (
-    Results,
-    RowDifference,
-    Wish,
-    differing,
-    frames_of,
-    joined,
-    judged,
-    topic_differences,
-)
+from reconciler.parts.fleet import differences
+from reconciler.parts.fleet.differences import Results, RowDifference, Wish
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK, Engine, reason
 from reconciler.parts.fleet.membership import BucketPair, pairs, partition
 from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
@@ -56,20 +48,8 @@ from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReaso
 from reconciler.plan.kinds import compare, describe
 from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL
 from reconciler.plan.leftovers import left_behind, not_yet, partial_locks
-from reconciler.results.fleet_drift import (
-    Bucket,
-    DriftCounts,
-    Failure,
-    FleetDrift,
-    FleetRun,
-    PartialDrift,
-    Reading,
-    merge,
-    outcome_text,
-    parse_outcomes,
-    parse_partial_drift,
-    partial_drift_text,
-)
+from reconciler.results import fleet_drift
+from reconciler.results.fleet_drift import Bucket, DriftCounts, Failure, FleetDrift, FleetRun, PartialDrift, Reading
 
 _LIVE: Final = [*COLUMNS, "whose"]
 _DESIRED: Final = [*COLUMNS, "origin"]
@@ -121,7 +101,7 @@ def compare_fleet(
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
     lists: list[list[Unit]] = partition(units, weights, engine.task_count(sum(weights), ROWS_IN_A_TASK))
     parts = [
-        parse_partial_drift(line)
+        fleet_drift.parse_partial_drift(line)
         for line in engine.run(lists, partial(_compare_all, store=store, name=name), "compare buckets", tally=_tally)
     ]
     return FleetDrift(
@@ -130,12 +110,14 @@ def compare_fleet(
         buckets,
         skipped,
         sum(part.bytes_read for part in parts),
-        merge((*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}),
+        fleet_drift.merge(
+            (*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}
+        ),
     )
 
 
 def _tally(line: str) -> Mapping[str, int]:
-    part = parse_partial_drift(line)
+    part = fleet_drift.parse_partial_drift(line)
     counts = part.counts
     kinds = {"bindings missing": counts.creates, "bindings undeclared": counts.deletes}
     return {**kinds, "changes of topics or others": counts.others, "not known": bool(part.error)}
@@ -179,7 +161,7 @@ def _compare_all(units: Sequence[Unit], attempt: str, *, store: FleetStore, name
         read = ((unit, frames) for some in _batches(units) for unit, frames in _read_together(some, store.files))
         parts = [_compare_one(unit, frames, store.files, results) for unit, frames in read]
     for part in parts:
-        yield partial_drift_text(part)
+        yield fleet_drift.partial_drift_text(part)
 
 
 def _batches(units: Sequence[Unit]) -> Iterator[list[Unit]]:
@@ -202,7 +184,7 @@ def _read_together(units: Sequence[Unit], files: StoreFiles) -> Iterator[tuple[U
     If that fails, each unit is given none, and the one whose file cannot be read says so.
     """
     try:
-        frames = iter(frames_of(files, [side for unit in units for side in _sides(unit)]))
+        frames = iter(differences.frames_of(files, [side for unit in units for side in _sides(unit)]))
     except Exception:  # whose it is, shows when they are read one by one
         yield from ((unit, None) for unit in units)
         return
@@ -219,7 +201,7 @@ def _sides(unit: Unit) -> list[tuple[Bucket, list[str]]]:
 def _compare_one(unit: Unit, frames: _Frames, files: StoreFiles, results: Results) -> PartialDrift:
     try:
         if unit.pair is not None:
-            return _compare_pair(unit, unit.pair, frames or frames_of(files, _sides(unit)), files, results)
+            return _compare_pair(unit, unit.pair, frames or differences.frames_of(files, _sides(unit)), files, results)
         return _compare_topics(unit, files, results)
     except Exception as error:  # what cannot be compared is unknown, and must not hide the rest
         message = str(error) if isinstance(error, OSError) else reason(error)
@@ -230,10 +212,10 @@ def _compare_pair(
     unit: Unit, pair: BucketPair, frames: Sequence[pl.DataFrame], files: StoreFiles, results: Results
 ) -> PartialDrift:
     # With origins, though few are wanted: opening a file a second time would cost more.
-    wanted, found = joined(pair.desired, frames), joined(pair.live, frames[len(pair.desired) :])
+    wanted, found = differences.joined(pair.desired, frames), differences.joined(pair.live, frames[len(pair.desired) :])
     counts = _looked_at(pair.desired, pair.live)
     if not pair.same_scope:
-        found = judged(found, unit.rules.scope)
+        found = differences.judged(found, unit.rules.scope)
         marks = found["whose"]
         owned, ignored = (
             int((marks == int(ScopeMembership.OWNED)).sum()),
@@ -242,7 +224,7 @@ def _compare_pair(
         counts = DriftCounts(counts.desired, owned, ignored, found.height - owned - ignored)
     if counts.owned != found.height:
         found = found.filter(pl.col("whose") == int(ScopeMembership.OWNED))
-    creates, deletes = differing(wanted, found)
+    creates, deletes = differences.differing(wanted, found)
     apart, emergency = apart_of(unit.live, unit.rules.default_allow), emergency_of(unit.live)
     given = []
     if apart or emergency:
@@ -252,7 +234,7 @@ def _compare_pair(
             row for row, item in zip(deletes, bindings, strict=True) if item not in apart and item not in emergency
         ]
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
-    left = results.topics(pair.cluster, topic_differences(Comparison(skipped=tuple(kept_emergency(given)))))
+    left = results.topics(pair.cluster, differences.topic_differences(Comparison(skipped=tuple(kept_emergency(given)))))
     return PartialDrift(
         pair.cluster,
         counts + DriftCounts(creates=len(creates), deletes=len(deletes), left=len(given)),
@@ -274,7 +256,7 @@ def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialD
     """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
     compared = _compared_topics(unit, files) if _has_topics(unit.desired, unit.rules) else Comparison()
     left = (*compared.skipped, *left_over(unit.live, unit.rules.default_allow))
-    written = results.topics(unit.live.cluster, topic_differences(replace(compared, skipped=left)))
+    written = results.topics(unit.live.cluster, differences.topic_differences(replace(compared, skipped=left)))
     counts = DriftCounts(others=len(compared.changes), left=len(left))
     return PartialDrift(unit.live.cluster, counts, results.file if written else "")
 
@@ -479,7 +461,7 @@ def compile_desired(
         return known
     lists = partition(list(clusters), [1] * len(clusters), engine.task_count(len(clusters), CLUSTERS_IN_A_TASK))
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=tuple(sources))
-    readings, failures = parse_outcomes(engine.run(lists, work, "compile manifests"))
+    readings, failures = fleet_drift.parse_outcomes(engine.run(lists, work, "compile manifests"))
     run = FleetRun(key, moment_text(as_of), tuple(readings), tuple(failures))
     store.keep_compiled(run)
     return run
@@ -509,10 +491,14 @@ def _compile_all(
             desired = desired_state(manifests, name, as_of)
         except ManifestError as error:
             message = "\n\n".join(render_problem(problem) for problem in error.problems)
-            yield outcome_text(Failure(name, "invalid_manifests", message, "`reconciler validate` shows the same"))
+            yield fleet_drift.outcome_text(
+                Failure(name, "invalid_manifests", message, "`reconciler validate` shows the same")
+            )
             continue
         place = Place(store.files, f"key={key}", name, attempt)
-        yield outcome_text(write_desired(desired, manifests.clusters[name].scope, place, moment_text(as_of)))
+        yield fleet_drift.outcome_text(
+            write_desired(desired, manifests.clusters[name].scope, place, moment_text(as_of))
+        )
 
 
 @lru_cache(maxsize=1)

@@ -28,6 +28,7 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from reconciler.dataclass import dataclass
+from reconciler.parts.local.sandbox import state
 from reconciler.parts.local.sandbox.layout import (
     Artifact,
     Listener,
@@ -39,17 +40,7 @@ from reconciler.parts.local.sandbox.layout import (
     is_controller,
     uses_log4j2,
 )
-from reconciler.parts.local.sandbox.state import (
-    HOST,
-    Node,
-    Process,
-    Sandbox,
-    accepts,
-    end,
-    remove,
-    this_process,
-    write_private,
-)
+from reconciler.parts.local.sandbox.state import HOST, Node, Process, Sandbox
 from reconciler.system.process import child_environment, in_turn, only_one
 
 # The Java that runs brokers: the one of JAVA_HOME, else the first on the PATH; 17 or newer (Kafka 4.0, KIP-1013).
@@ -174,7 +165,7 @@ def write_logging(spec: SandboxSpec, files: NodeFiles) -> None:
         text = _LOG4J2.format(log=escape(log), decisions=decisions)
     else:
         text = _RELOAD4J.format(log=log, decisions=decisions)
-    write_private(_logging_file(spec, files), text)
+    state.write_private(_logging_file(spec, files), text)
 
 
 def run_command(program: Program, spec: SandboxSpec, files: NodeFiles) -> tuple[str, ...]:
@@ -223,7 +214,7 @@ def random_uuid() -> str:
 def _start_format(program: Program, spec: SandboxSpec, files: NodeFiles) -> subprocess.Popen[str]:
     # A file, because other users can read our command line. StorageTool reads one argument per line from an @file.
     users = _users_file(files)
-    write_private(users, "".join(f"{argument}\n" for argument in _scram_arguments(spec.users)))
+    state.write_private(users, "".join(f"{argument}\n" for argument in _scram_arguments(spec.users)))
     java = _java(program, spec, files, ("-Xmx128m", _ERRORS_ONLY))
     options = ("-t", program.cluster_id, "-c", str(files.properties), f"@{users}")
     command = (*java, "kafka.tools.StorageTool", "format", *options)
@@ -285,7 +276,7 @@ def wait_until_ready(sandbox: Sandbox, expected: Iterable[int]) -> None:
     until = time.monotonic() + START_SECONDS
     brokers = [sandbox.node(node_id) for node_id in expected]
     for broker in brokers:
-        while not accepts(broker.ports[Listener.CLIENT]):
+        while not state.accepts(broker.ports[Listener.CLIENT]):
             _check(sandbox, until)
             time.sleep(_POLL_SECONDS)
     for broker in brokers:
@@ -409,13 +400,13 @@ def _place(program: Program) -> Path:
 
 def _make(archive: Path, program: Program, version: str, start: Start) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{archive.stem}-", dir=archive.parent) as scratch:
-        made, directory, holder = Path(scratch, "classes.jsa"), Path(scratch, "sandbox"), this_process()
+        made, directory, holder = Path(scratch, "classes.jsa"), Path(scratch, "sandbox"), state.this_process()
         with watched(directory, holder.pid, holder.started):
             spec = SandboxSpec(kafka_version=version)
             sandbox = start(spec, replace(program, recording=made), directory, holder)
             begun = time.monotonic()
-            end([node.process for node in sandbox.nodes if node.process], _PATIENCE_SECONDS)
-            remove(directory)
+            state.end([node.process for node in sandbox.nodes if node.process], _PATIENCE_SECONDS)
+            state.remove(directory)
         if time.monotonic() - begun < _PATIENCE_SECONDS and made.exists():  # else it was killed as it wrote
             made.rename(archive)
 
