@@ -20,6 +20,7 @@ from reconciler.model.desired import DesiredState, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import TopicUse
 from reconciler.plan.file import plan_id
+from reconciler.plan.guards import guardrail_review
 from reconciler.plan.kinds.topic import created_topics
 from reconciler.plan.proposal import Plan
 from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
@@ -35,22 +36,29 @@ def undo(
     *,
     journal: str | None = None,
     run: str | None = None,
+    cluster: str | None = None,
     tell: Tell = ignore,
 ) -> tuple[Planned, Plan]:
     """The plan that reverts the steps which the journal of a saved plan marks as done, and the saved plan.
 
-    ``journal`` is a file, next to the plan unless given; ``run`` limits it to one run. What cannot be restored is in
-    the warnings of the plan. Of ``options``, nothing selects steps. Nothing is written; raises a
-    :class:`WorkflowError`.
+    ``journal`` is a file, next to the plan unless given; ``run`` limits it to one run. ``cluster`` says where the
+    plan's cluster is, if not where its document says. What cannot be restored is in the warnings of the plan. Of
+    ``options``, nothing selects steps, and there is no base to compare with. Guardrails that held the plan may have
+    changed since, and hold as they are now. Nothing is written; raises a :class:`WorkflowError`.
     """
     plan, _ = saved_plan(plan_file)
-    refuse_another_time(plan.terms.cluster, options.as_of)
+    if options.base is not None or options.only or options.baseline is not None:
+        raise RequestError("the plan of an undo is of what runs did: it takes no base, selection or baseline")
+    if plan.guardrails.digest is not None and options.guardrails is None:
+        raise RequestError("this plan was made under guardrails: give them for its undo, too")
+    where = cluster or plan.terms.cluster
+    refuse_another_time(where, options.as_of)
     runs = earlier_runs(journal_of(plan_file, journal), plan_id(plan))
     chosen = [known for known in runs if run in (None, known.run)]
     if not chosen:
         known = ", ".join(known.run for known in runs) or "none"
         raise RequestError("the journal tells of no such run of this plan", f"it has: {known}")
-    with open_declared(path, plan.terms.cluster, connection, tell) as (manifests, target):
+    with open_declared(path, where, connection, tell, options.guardrails) as (manifests, target):
         declaration = declared_for(target)
         options = replace(options, as_of=options.as_of or moment())
         wanted = desired(manifests, declaration.name, options.as_of or moment())
@@ -69,7 +77,7 @@ def undo(
         asked = replace(request, options=wishes, warnings=warnings, report_topics=False, accepted=accepted)
         try:
             back_to = proposed(manifests, back.desired, live, quiet, asked, wanted.bindings)
-            reverting = _counted(back_to, back.own)
+            reverting = replace(_counted(back_to, back.own), guardrails=guardrail_review(manifests, declaration.name))
         except TooMuchToDecideError as error:
             raise TooMuchAccessError(error.limit) from error
         seen = look(target, manifests, wanted)

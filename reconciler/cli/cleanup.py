@@ -13,7 +13,14 @@ from reconciler.app.records import RecordOptions
 from reconciler.app.undo import undo
 from reconciler.apply.cleanup import Leftover
 from reconciler.apply.lease import LeaseClaim
-from reconciler.cli.change_options import accept_option, plan_file_argument, record_options, save_option, yes_option
+from reconciler.cli.change_options import (
+    accept_option,
+    guardrails_option,
+    plan_file_argument,
+    record_options,
+    save_option,
+    yes_option,
+)
 from reconciler.cli.console import Exit, ask, error, info, out, out_json, settings
 from reconciler.cli.notes import age, info_note
 from reconciler.cli.options import (
@@ -125,8 +132,10 @@ def _document(leftover: Leftover) -> dict[str, object]:
 @save_option
 @click.option("--journal", metavar="FILE", help="Journal of the run.  [default: PLAN.journal]")
 @click.option("--run", "only_run", metavar="RUN", help="Revert only this run.  [default: every run of the plan]")
+@cluster_option(needed=False)
 @click.option("--allow-deletes", is_flag=True, help="Delete what the run created.")
 @accept_option
+@guardrails_option
 @as_of_option
 @connection_options
 @output_option
@@ -137,8 +146,10 @@ def undo_command(
     save_as: str | None,
     journal: str | None,
     only_run: str | None,
+    cluster: str | None,
     allow_deletes: bool,
     accept: tuple[AcceptedGuard, ...],
+    guardrails: str | None,
     as_of: datetime.date | None,
     connection: ConnectionOptions,
     output: str,
@@ -148,8 +159,10 @@ def undo_command(
     Nothing is written to the cluster: save the plan with --out and apply it. The plan's warnings list what cannot be
     restored.
     """
-    options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept)
-    planned, reverted = undo(plan_file, path, options, connection, journal=journal, run=only_run, tell=info_note)
+    options = PlanOptions(as_of, allow_deletes=allow_deletes, accept=accept, guardrails=guardrails)
+    planned, reverted = undo(
+        plan_file, path, options, connection, journal=journal, run=only_run, cluster=cluster, tell=info_note
+    )
     checks = checks_of(planned)
     print_plan(
         planned.plan, checks, expand=settings.expand, output=output, kind=OutputKind.UNDO, servers=planned.servers

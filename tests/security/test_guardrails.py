@@ -2,13 +2,18 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from reconciler.app.access_checks import checks_of
+from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.reasons import RequestError
+from reconciler.app.undo import undo
 from reconciler.cli.console import Exit
-from reconciler.cli.main import run
+from reconciler.cli.main import program, run
 from reconciler.model.acl import AccessControlEntry, AclBinding, AclOperation, AclPermissionType
 from reconciler.model.acl import ResourcePattern as Pattern
 from reconciler.model.acl import ResourceType as Type
@@ -426,6 +431,44 @@ def test_a_plan_made_under_guardrails_is_applied_under_them(pull_request: PullRe
     assert run([*apply, "--guardrails", "base"]) == Exit.STALE
     guard.write_text(_GUARD)
     assert run([*apply, "--guardrails", "base"]) == Exit.OK
+
+
+def test_an_undo_of_what_guardrails_held_is_held_by_them(pull_request: PullRequest, tmp_path: Path) -> None:
+    """Access that goes comes back by an undo, which the manifests alone, without their rule by now, would permit."""
+    pull_request.live(*_LIVE, _binding("User:svc-web", "payroll.salaries", AclOperation.READ))
+    assert pull_request.plan("--allow-deletes", "--out", "plan.json")[0] == Exit.OK
+    live = (tmp_path / "live.json").read_text()
+    on = ("pr", "--connections", "operator.yaml", "--guardrails", "base")
+    assert run(["apply", "plan.json", *on, "--yes", "--cluster", "prod=snapshot:live.json"]) == Exit.OK
+    assert (tmp_path / "live.json").read_text() != live
+    pull_request.remove("guard.yaml")
+    asked = ("plan.json", "pr", PlanOptions(), ConnectionOptions("operator.yaml"))
+    with pytest.raises(RequestError, match="made under guardrails"):
+        undo(*asked, cluster="prod=snapshot:live.json")
+    back, _ = undo(*asked[:2], PlanOptions(guardrails="base"), asked[3], cluster="prod=snapshot:live.json")
+    assert [str(step.change.after) for step in back.plan.steps] == [
+        str(_binding("User:svc-web", "payroll.salaries", AclOperation.READ))
+    ]
+    assert checks_of(back).stops
+    assert back.plan.guardrails.digest is not None
+
+
+def test_every_command_that_plans_takes_guardrails() -> None:
+    """A command that accepts what a safety check refuses makes a plan of manifests; a lock is an operator's word."""
+
+    def walk(command: click.Command, name: str, context: click.Context) -> Iterator[tuple[str, set[str]]]:
+        if isinstance(command, click.Group):
+            for below in command.list_commands(context):
+                found = command.get_command(context, below)
+                assert found is not None
+                yield from walk(found, f"{name} {below}".strip(), click.Context(found, context, below))
+        else:
+            yield name, {text for option in command.params for text in option.opts}
+
+    commands = dict(walk(program, "", click.Context(program)))
+    planning = {name for name, options in commands.items() if "--accept" in options}
+    assert {name for name in planning if "--guardrails" not in commands[name]} == {"lock", "fleet lock", "unlock"}
+    assert {"plan", "apply", "undo", "fleet plan"} <= planning
 
 
 def test_access_tests_that_apply_to_no_cluster(pull_request: PullRequest) -> None:
