@@ -13,7 +13,6 @@ from reconciler.access.lint.stale import expired
 from reconciler.access.remediation import Minimised
 from reconciler.access.remediation import minimise as smaller
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
-from reconciler.app.planning import beside_declared
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import AccessState, access_states
 from reconciler.manifest.parts.clusters import ClusterDeclaration
@@ -24,7 +23,7 @@ from reconciler.model.desired import Origin
 from reconciler.model.flavor import APACHE
 from reconciler.model.frozen import without_collector
 from reconciler.model.listing import ListedItem
-from reconciler.results.access import AccessView, with_condition
+from reconciler.results.access import AccessView, beside_declared, with_condition
 from reconciler.results.findings import matter
 from reconciler.show.lint import Linted, linted_findings
 

@@ -16,7 +16,7 @@ from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_no
 from reconciler.app.connections import read_connections
 from reconciler.app.manifests import desired, teams_listing
 from reconciler.app.options import ClientNote, ConnectionOptions, PlanOptions, Tell, ignore, moment, now
-from reconciler.app.planning import WHO_LOGS_IN, Planned, beside_live, proposed, request_on
+from reconciler.app.planning import Planned, proposed, request_on
 from reconciler.app.probe import barrier_of, run_of_nothing
 from reconciler.app.reasons import (
     InvalidManifestsError,
@@ -57,7 +57,7 @@ from reconciler.model.state import ClusterState, DelegationTokens, FactSource
 from reconciler.plan.proposal import Options, Plan
 from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.ports import Answer, ClusterError, ReadRequest
-from reconciler.results.access import token_lines
+from reconciler.results.access import WHO_LOGS_IN, beside_live, token_lines
 from reconciler.retry import attempts, polls
 from reconciler.system.process import SystemClock
 

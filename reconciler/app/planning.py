@@ -4,7 +4,7 @@ A plan: a directory of manifests compared with a cluster, everything a reviewer 
 """
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -48,8 +48,7 @@ from reconciler.model.characters import as_name
 from reconciler.model.desired import Declaration, DesiredState, patterns_of
 from reconciler.model.frozen import FrozenMap, without_collector
 from reconciler.model.kinds.quota import ClientQuota
-from reconciler.model.kinds.scram_user import ScramUser
-from reconciler.model.listing import NOT_READ, Change, Listing, items_after
+from reconciler.model.listing import NOT_READ, Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import THROTTLE_CONFIGS
 from reconciler.plan.guards import NO_GUARDRAILS, guardrail_review
@@ -62,7 +61,7 @@ from reconciler.plan.replicas import topics_to_place
 from reconciler.plan.review.access_change import gaining, with_owners
 from reconciler.plan.review.ends import declared_otherwise, kept_longer
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.results.access import BesideAcls
+from reconciler.results.access import WHO_LOGS_IN, beside_live
 from reconciler.results.findings import ClusterTestResult
 from reconciler.results.words import why_words
 from reconciler.show.findings import standing_findings
@@ -192,37 +191,13 @@ def _declared(wanted: DesiredState, name: str) -> frozenset[str]:
     return frozenset() if topic is None else frozenset(topic.topic.configs)
 
 
-# SCRAM users and client quotas of a state, for answers about a principal's access.
-
-#: What is read for them.
-LISTINGS: Final = (ScramUser.KIND, ClientQuota.KIND)
-#: What is read for :func:`login_gaps`.
-WHO_LOGS_IN: Final = ScramUser.KIND
 #: So many principals are named.
 _NAMED: Final = 5
 
 
-def beside_live(state: ClusterState, *, only_scram: bool = False) -> BesideAcls:
-    """As a cluster or a snapshot has it; ``only_scram``: the operator states that nobody logs in otherwise."""
-    users, quotas = state.listing(ScramUser), state.listing(ClientQuota)
-    by_name = None if users.items is None else dict(users.by_key)
-    gaps = {ScramUser.WORDS: users.gap, ClientQuota.WORDS: quotas.gap}
-    known = {words: gap for words, gap in gaps.items() if gap is not None}
-    return BesideAcls(by_name, quotas.items, known, only_scram=only_scram, tokens=state.tokens)
-
-
-def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> BesideAcls:
-    """As manifests declare it."""
-    users, quotas = wanted.of(ScramUser), wanted.of(ClientQuota)
-    there = {name: one.item for name, one in users.items() if not one.goes}
-    limited = frozenset(quota.item for quota in quotas.values() if not quota.goes)
-    absent = frozenset(users.keys() - there.keys())
-    return BesideAcls(there, limited, whole=False, absent=absent, only_scram=only_scram)
-
-
 def login_gaps(plan: Plan, live: ClusterState) -> Iterator[str]:
     """Who gains access and cannot log in after it, where the operator states that SCRAM is the only way."""
-    after = beside_after(beside_live(live, only_scram=True), (step.change for step in plan.steps))
+    after = beside_live(live, only_scram=True).after(step.change for step in plan.steps)
     gaining = {row.principal for row in plan.access.access_changes if row.gained and row.principal is not None}
     found = sorted(one for one in gaining if after.can_log_in(one) is False)
     if found:
@@ -231,17 +206,6 @@ def login_gaps(plan: Plan, live: ClusterState) -> Iterator[str]:
             f"cannot log in: {', '.join(map(as_name, found[:_NAMED]))}{more}; the operator states that SCRAM is the "
             "only way, and no SCRAM user of that name has a mechanism that works"
         )
-
-
-def beside_after(before: BesideAcls, changes: Iterable[Change]) -> BesideAcls:
-    """With the steps of a plan done."""
-    made = list(changes)
-    users, quotas = before.users, before.quotas
-    if users is not None:
-        users = {one.name: one for one in items_after(ScramUser, users.values(), made)}
-    if quotas is not None:
-        quotas = items_after(ClientQuota, quotas, made)
-    return replace(before, users=users, quotas=quotas)
 
 
 _OPEN: Final = "this cluster has no authorizer, so it has no ACLs, and everybody may do everything"

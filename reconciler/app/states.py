@@ -13,7 +13,6 @@ from reconciler.app.cluster_checks import decide_cluster_tests
 from reconciler.app.connections import declared_version, manifests_below, read_connections, version_of
 from reconciler.app.manifests import desired, held, sound, teams_of
 from reconciler.app.options import SNAPSHOT, ConnectionOptions, PastReadings, StateRequest, Tell, ignore
-from reconciler.app.planning import LISTINGS, beside_after, beside_declared, beside_live
 from reconciler.app.reasons import (
     AmbiguousClusterError,
     NoAuthorizerError,
@@ -41,7 +40,15 @@ from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.ports import ReadRequest
-from reconciler.results.access import AccessView, Basis, ClaimedFacts, PastState
+from reconciler.results.access import (
+    BESIDE_ACLS,
+    AccessView,
+    Basis,
+    ClaimedFacts,
+    PastState,
+    beside_declared,
+    beside_live,
+)
 from reconciler.results.findings import ClusterTestResult
 from reconciler.snapshot.file import SnapshotCluster
 from reconciler.system.git import GitError, commit_before, top_of, write_tree
@@ -103,7 +110,7 @@ def access_views(
 
 
 def _listings(*, beside: bool, groups: bool) -> tuple[str, ...]:
-    return (*(LISTINGS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
+    return (*(BESIDE_ACLS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
 
 
 def _seen(found: AccessState, *, topic_names: bool, groups: bool) -> AccessState:
@@ -209,7 +216,7 @@ def live_access(
             # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
             known = read_connections(connection.connections).get(target.name)
             declaration = with_flavor(known.facts) if known is not None else None
-        listings = listings or (LISTINGS if beside else ())
+        listings = listings or (BESIDE_ACLS if beside else ())
         known_as = replace(target, declaration=declaration)
         tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
         with sound():
@@ -399,7 +406,7 @@ def planned_view(plan: Plan, read: AccessState) -> AccessView:
     added = {binding: step.origin for step in plan.steps for binding in created_bindings([step.change])}
     removed = deleted_bindings(step.change for step in plan.steps)
     before = read.view
-    known = before.beside and beside_after(before.beside, (step.change for step in plan.steps))
+    known = before.beside and before.beside.after(step.change for step in plan.steps)
     authorized = before.authorizer.with_changes(added, removed)
     held = {name: lock for name, lock in before.locks.items() if not {*removed}.intersection(lock_denials(name))}
     letters = before.dead_letters

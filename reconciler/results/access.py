@@ -1,6 +1,6 @@
 """The state that an answer is of, and how that is said: an answer never claims more than was looked at."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, Final, TypeVar
@@ -14,10 +14,11 @@ from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding, ResourcePattern, ResourceType
 from reconciler.model.characters import as_name, counted, safe
-from reconciler.model.desired import moment_text
+from reconciler.model.desired import DesiredState, moment_text
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, levels, limit_text, limits
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.listing import Change, items_after
 from reconciler.model.locks import Lock
 from reconciler.model.markers import BreakGlass
 from reconciler.model.state import ClusterState, DelegationToken, DelegationTokens
@@ -325,6 +326,16 @@ class BesideAcls:
     only_scram: bool = False
     tokens: DelegationTokens | None = None
 
+    def after(self, changes: Iterable[Change]) -> "BesideAcls":
+        """With the steps of a plan done."""
+        made = list(changes)
+        users, quotas = self.users, self.quotas
+        if users is not None:
+            users = {one.name: one for one in items_after(ScramUser, users.values(), made)}
+        if quotas is not None:
+            quotas = items_after(ClientQuota, quotas, made)
+        return replace(self, users=users, quotas=quotas)
+
     def lines(self, principal: str | None) -> Iterator[str]:
         """What is known of one principal; nothing of everybody else."""
         if principal is not None and self.tokens is not None:
@@ -399,6 +410,30 @@ class BesideAcls:
             else [{"key": key, "value": item.values[key], "entity": str(item.entity)} for key, item in quotas],
             "tokens": tokens,
         }
+
+
+#: What of a cluster is read for it.
+BESIDE_ACLS: Final = (ScramUser.KIND, ClientQuota.KIND)
+#: And of that, for who can log in.
+WHO_LOGS_IN: Final = ScramUser.KIND
+
+
+def beside_live(state: ClusterState, *, only_scram: bool = False) -> BesideAcls:
+    """As a cluster or a snapshot has it; ``only_scram``: the operator states that nobody logs in otherwise."""
+    users, quotas = state.listing(ScramUser), state.listing(ClientQuota)
+    by_name = None if users.items is None else dict(users.by_key)
+    gaps = {ScramUser.WORDS: users.gap, ClientQuota.WORDS: quotas.gap}
+    known = {words: gap for words, gap in gaps.items() if gap is not None}
+    return BesideAcls(by_name, quotas.items, known, only_scram=only_scram, tokens=state.tokens)
+
+
+def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> BesideAcls:
+    """As manifests declare it."""
+    users, quotas = wanted.of(ScramUser), wanted.of(ClientQuota)
+    there = {name: one.item for name, one in users.items() if not one.goes}
+    limited = frozenset(quota.item for quota in quotas.values() if not quota.goes)
+    absent = frozenset(users.keys() - there.keys())
+    return BesideAcls(there, limited, whole=False, absent=absent, only_scram=only_scram)
 
 
 def token_lines(tokens: DelegationTokens, principal: str, *, held: bool = True) -> Iterator[str]:
