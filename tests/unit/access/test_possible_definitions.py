@@ -96,3 +96,18 @@ def test_certain_is_what_every_truth_changes_and_possible_what_one_does() -> Non
                 exact += bool(told[part]) and told[part] == some[part]
                 points += bool(told[part])
     assert exact > 0.97 * points
+
+
+def test_what_gives_nobody_write_moves_no_idempotent_write_whatever_the_entry_is() -> None:
+    """WRITE on any topic permits it, and the entry may be such an ALLOW: before the change as well as after it."""
+    held = (
+        "TOPIC:L:a User:a@* ALLOW READ",
+        "TOPIC:L:b User:a@* DENY READ",
+        "CLUSTER:L:kafka-cluster User:a@* ALLOW CREATE",
+    )
+    changes = [*bindings(*held), *bindings("CLUSTER:L:kafka-cluster User:*@* DENY CREATE")]
+    for entry, change, default_allow in product(TRUTHS, changes, (True, False)):
+        old = Authorizer([], (), default_allow, VERSION, opaque=[entry])
+        new = old.with_changes([change])
+        moved = {row.principal for row in all_rows(compare_access(old, new)) if _O.IDEMPOTENT_WRITE in row.gained}
+        assert moved == set(), (entry, change)

@@ -1,9 +1,12 @@
 """Who, what and why, as a person asks."""
 
+from itertools import product
+
 import pytest
 
 from reconciler.access.authorizer import AccessRequest, Authorizer
-from reconciler.access.effective import access_of, who_can
+from reconciler.access.effective import Access, access_of, who_can
+from reconciler.access.names import Region, names_of
 from reconciler.access.questions import Relevance, can_i, explain
 from reconciler.model.acl import AclOperation, ResourceType
 from tests.worlds import bindings, pattern
@@ -105,3 +108,26 @@ def test_a_host_of_the_wildcard_is_told_apart_on_the_name_of_an_asterisk() -> No
     authorizer = Authorizer(bindings("GROUP:L:* User:a@10.0.0.1 ALLOW READ"))
     holders = who_can(authorizer, _O.READ, pattern("GROUP:P:*"))
     assert [(str(row.region), str(row.hosts)) for row in holders.rows] == [("group `*`", "10.0.0.1")]
+
+
+def test_asked_about_some_names_the_answer_is_that_about_all_of_them_less_every_other_name() -> None:
+    held = bindings(
+        *("TOPIC:P:a User:a@* ALLOW READ", "TOPIC:L:ab User:a@* ALLOW WRITE", "TOPIC:P:abc User:*@* DENY READ"),
+        *("TOPIC:L:b User:a@* ALLOW READ", "GROUP:L:ab User:a@* ALLOW READ"),
+    )
+
+    def may(rows: list[Access], kind: ResourceType, name: str) -> set[tuple[AclOperation, bool]]:
+        own = [row for row in rows if row.region.resource_type is kind and row.region.contains(name)]
+        return {(operation, row.certain) for row in own for operation in row.operations}
+
+    names = list(product((_T.TOPIC, _T.GROUP), ("a", "ab", "abc", "b", "c")))
+    patterns = [pattern(f"{kind}:{text}") for kind in ("TOPIC", "GROUP") for text in ("L:ab", "P:ab")]
+    zones = [Region(item.resource_type, names_of(item)) for item in patterns]
+    for setting in (True, False, None):
+        authorizer = Authorizer(held, (), setting)
+        whole = access_of(authorizer, "User:a")
+        for asked in ([], *([zone] for zone in zones), zones):
+            rows = access_of(authorizer, "User:a", asked)
+            for kind, name in names:
+                inside = any(zone.resource_type is kind and zone.contains(name) for zone in asked)
+                assert may(rows, kind, name) == (may(whole, kind, name) if inside else set()), (setting, asked, name)

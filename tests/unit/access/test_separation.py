@@ -200,6 +200,18 @@ def test_the_least_to_take_away_is_the_least() -> None:
     assert fixed.fix == (held[0],)
 
 
+def test_on_many_bindings_all_but_the_flow_of_records_still_has_its_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where records go is asked of everybody, for each binding anew."""
+    held = bindings(*CI, "TOPIC:L:approvals.eu User:ci@* ALLOW WRITE")
+    for most in (len(held), len(held) - 1):
+        monkeypatch.setattr(separation, "_MANY", most)
+        separations = Separations(Authorizer(held), KNOWN)
+        for through, separate in SEPARATE.items():
+            (one,) = separations.decide(separate, EVERYBODY).breaking
+            fix = separations.fixed(one, separate, EVERYBODY).fix
+            assert (fix is None) is (through is Through.FLOW and most < len(held)), through
+
+
 _ON_TOPICS = ("READ", "WRITE")
 POOL = [Edge(f"User:p{n}", what, topic) for n in range(5) for what in _ON_TOPICS for topic in "abc"]
 POOL += [Edge(f"User:p{n}", "CREATE_TOKENS", f"User:p{m}") for n in range(5) for m in range(5) if n != m]

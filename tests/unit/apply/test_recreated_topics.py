@@ -17,7 +17,7 @@ from reconciler.plan.kinds.topic import deleted_topics
 from reconciler.plan.proposal import Options, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
-from reconciler.ports import Answer, ClusterError
+from reconciler.ports import Answer, ClusterError, ReadRequest
 from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 from tests.property.transitions import DAY
@@ -113,6 +113,36 @@ def test_a_topic_that_was_empty_stays_where_it_is_not_what_was_reviewed(
     assert why in item.message
     assert not cluster.sent
     assert not result.succeeded
+
+
+class Replaced(Held):
+    """Another topic is in the place of the empty one, as empty, from the reading of this number on."""
+
+    def __init__(self, first: int) -> None:
+        super().__init__(EMPTY, Topic("a", 1, 1, topic_id="before"))
+        self.first, self.readings, self.before_it_went = first, 0, 0
+
+    def read(self, request: ReadRequest) -> ClusterState:
+        self.readings += 1
+        state = super().read(request)
+        if self.sent or self.readings < self.first:
+            return state
+        return replace(state, topics={"a": Topic("a", 1, 1, topic_id="other")})
+
+    def send(self, changes: Sequence[Change]) -> list[Answer]:
+        self.before_it_went = self.readings
+        return super().send(changes)
+
+
+def test_a_topic_that_another_one_replaces_before_any_of_the_readings_stays_though_both_are_empty() -> None:
+    never = Replaced(99)
+    assert reviewed(never, EMPTY).succeeded
+    assert never.before_it_went >= 2
+    for first in range(1, never.before_it_went + 1):
+        cluster = Replaced(first)
+        result = reviewed(cluster, EMPTY)
+        assert (cluster.sent, result.succeeded) == ([], False)
+        assert "another topic of that name" in str(result)
 
 
 def test_a_topic_that_is_still_empty_or_was_reviewed_with_records_goes() -> None:

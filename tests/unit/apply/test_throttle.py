@@ -12,9 +12,10 @@ from reconciler.apply.preflight import check
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.model.listing import Change, Update
 from reconciler.model.state import BrokerConfig, BrokerSettings
-from reconciler.model.topic import TopicConfigs
+from reconciler.model.topic import TopicConfigs, TopicReplicas
 from reconciler.plan.proposal import Plan
 from reconciler.ports import REPLICATION_RATES, Answer, ReadRequest
+from reconciler.snapshot.file import MemoryCluster
 from tests.property.clock import StillClock
 from tests.slow_moves import SlowMoves
 from tests.unit.apply.test_moving import Told, plan, topic, wish
@@ -108,6 +109,23 @@ def test_it_is_about_the_replicas_that_are_copied_and_their_brokers() -> None:
     assert cluster.rates == {broker: dict.fromkeys(REPLICATION_RATES, str(RATE)) for broker in (1, 2, 3)}
     # Brokers go on copying: without the rate they would do so at full speed.
     assert result.differences == ("topic t stays throttled while it moves: apply the same plan again to remove it",)
+
+
+def test_it_is_taken_away_again_where_somebody_else_moved_the_replicas_while_it_was_set() -> None:
+    """To set it takes a while: what is there after that is not what was planned, so nothing moves."""
+
+    class Overtaken(Throttled):
+        def set_replication_rates(self, brokers: Collection[int], rate: int | None) -> Mapping[int, str]:
+            if rate is not None:
+                here, elsewhere = (TopicReplicas("t", ((broker,), (2,)), "id-t") for broker in (1, 3))
+                MemoryCluster.send(self, [Update(here, elsewhere)])
+            return super().set_replication_rates(brokers, rate)
+
+    cluster = Overtaken()
+    result = run(made(cluster), cluster)
+    assert outcomes(result) == [(Outcome.FAILED, "changed_meanwhile")]
+    assert "move" not in cluster.events
+    assert (cluster.lists, set(map(str, cluster.rates.values())), result.differences) == ({}, {"{}"}, ())
 
 
 def test_without_a_throttle_nothing_is_set() -> None:

@@ -36,6 +36,12 @@ def test_fewer_replicas_copy_nothing_and_keep_the_leader_where_that_is_even() ->
     assert copied_bytes(live, found) == 0
 
 
+def test_of_replicas_that_go_the_preferred_leader_is_the_last_whatever_else_brokers_hold() -> None:
+    for replicas, factor, most in itertools.product(itertools.permutations((1, 2, 3)), (1, 2, 3), (1, 2, 3)):
+        (target,) = target_replicas(placed(replicas), factor, BROKERS, {most: 9})
+        assert target[0] == replicas[0], (replicas, factor, most)
+
+
 def test_of_partitions_that_could_move_the_smallest_does() -> None:
     live = [PlacedPartition((1,), 500), PlacedPartition((1,), 7), PlacedPartition((2,), 300)]
     assert target_replicas(live, 1, BROKERS) == ((1,), (3,), (2,))

@@ -6,17 +6,22 @@ from typing import Final
 
 import pytest
 
-from reconciler.access.difference import Witness
+from reconciler.access.authorizer import Authorizer
+from reconciler.access.difference import Witness, compare_access
 from reconciler.access.names import NameSet, Region, literal
 from reconciler.cli.change_options import NEW_PATH
 from reconciler.cli.console import Exit
 from reconciler.cli.planned import gate
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.desired import Control, DesiredState, DesiredTopic, Origin
+from reconciler.model.listing import Create, Delete
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
+from reconciler.plan.phase import Phase
+from reconciler.plan.refusal import Guard, Refusal
 from reconciler.plan.review.access_change import AccessChange
-from reconciler.plan.review.callouts import Callout, callouts, while_super_user
+from reconciler.plan.review.callouts import Callout, Charge, accountable, callouts, while_super_user
+from reconciler.plan.step import Step
 from reconciler.show.claims import Checks
 from tests.unit.apply.test_perform import planned
 from tests.worlds import binding, bindings, pattern
@@ -247,3 +252,27 @@ def test_what_opens_no_path_passes_new_path(there: list[str], gained: str) -> No
     plan = planned(ClusterState("it", frozenset(before)), *before, binding(gained), controls=CONTROLLED)
     assert plan.steps
     assert gate(plan, Checks(), (NEW_PATH,), whole=True) is Exit.OK
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (("User:a@10.0.0.2 ALLOW",), ("User:a@10.0.0.1 ALLOW",)),
+        (("User:a@* ALLOW", "User:a@10.0.0.1 DENY"), ("User:a@* ALLOW", "User:a@10.0.0.2 DENY")),
+    ],
+)
+def test_a_refusal_is_accounted_for_by_what_moves_its_rows_that_way(
+    before: tuple[str, ...], after: tuple[str, ...]
+) -> None:
+    """One step gives READ to one host, the other takes it from another one, on the same name."""
+    held, then = (bindings(*(f"TOPIC:L:x {text} READ" for text in side)) for side in (before, after))
+    rows = compare_access(Authorizer(held), Authorizer(then)).rows
+    steps = [Step(Phase.CREATE_ALLOW, Create(one)) for one in sorted({*then} - {*held})]
+    steps += [Step(Phase.DELETE_ALLOW, Delete(one)) for one in sorted({*held} - {*then})]
+    parts = {"gains": tuple(row for row in rows if row.gained), "loses": tuple(row for row in rows if row.lost)}
+    charges = [Charge(Refusal(Guard.LOCKOUT, name, "", "", Guard.LOCKOUT.judges), part) for name, part in parts.items()]
+    assert all(len(charge.rows) == 1 for charge in charges)
+    made, gone = ([step.change] for step in steps)
+    gains, loses = (made, gone) if len(before) == 1 else (gone, made)
+    found = accountable(charges, steps)
+    assert {refusal.object: changes for refusal, changes in found.items()} == {"gains": gains, "loses": loses}

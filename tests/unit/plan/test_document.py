@@ -174,12 +174,18 @@ def test_the_id_of_a_step_belongs_to_its_change(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
-    [('"formatVersion":"1.0"', '"formatVersion":"1.7"'), ('"formatVersion":"1.0"', '"formatVersion":"1.0","news":[1]')],
+    ("change", "why"),
+    [
+        (('"formatVersion":"1.0"', '"formatVersion":"1.7"'), "formatVersion is not what follows from the rest"),
+        (('"formatVersion":"1.0"', '"formatVersion":"1.0","news":[1]'), "could not show: news$"),
+        (('"permissionType":"DENY"', '"permissionType": "DENY"'), "spells it otherwise than this version"),
+    ],
 )
-def test_what_this_version_could_not_show_is_refused(text: str, change: tuple[str, str]) -> None:
+def test_what_this_version_could_not_show_is_refused_and_what_it_is(
+    text: str, change: tuple[str, str], why: str
+) -> None:
     """The id binds it, so whoever approves it has to see it."""
-    with pytest.raises(PlanFileError):
+    with pytest.raises(PlanFileError, match=why):
         parse_plan(resealed(text, change))
 
 
