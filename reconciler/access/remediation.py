@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, AssertionResult
 from reconciler.access.assertions import check
-from reconciler.access.authorizer import Authorizer, host_matches
+from reconciler.access.authorizer import AccessRequest, Authorizer, host_matches
 from reconciler.access.difference import compare_access
 from reconciler.access.hosts import is_dead
 from reconciler.access.index import Index
@@ -52,7 +52,7 @@ def suggest_fix(verdict: AssertionResult, authorizer: Authorizer) -> Remediation
             return _least(Remediation(tuple(create), tuple(delete)), verdict.assertion, authorizer, principals)
         if verdict.outcome is AssertionOutcome.UNDECIDED or verdict.witness is None:
             return None
-        added, removed = _step(verdict, authorizer, principals)
+        added, removed = _step(verdict, verdict.witness, authorizer, principals)
         if not added and not removed:
             return None
         create += added
@@ -111,27 +111,24 @@ def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBindin
 
 
 def _step(
-    verdict: AssertionResult, authorizer: Authorizer, principals: Collection[str]
+    verdict: AssertionResult, request: AccessRequest, authorizer: Authorizer, principals: Collection[str]
 ) -> tuple[list[AclBinding], list[AclBinding]]:
     """What to create and what to delete because of one request."""
     if verdict.bindings:
         return [], list(verdict.bindings)
     if verdict.assertion.claim is AssertionKind.MUST:
-        return _missing(verdict.assertion, verdict, authorizer, principals), []
+        return _missing(verdict.assertion, request, authorizer, principals), []
     return [], []
 
 
 def _missing(
-    assertion: Assertion, verdict: AssertionResult, authorizer: Authorizer, principals: Collection[str]
+    assertion: Assertion, request: AccessRequest, authorizer: Authorizer, principals: Collection[str]
 ) -> list[AclBinding]:
     """The missing grant, on the whole pattern that the assertion is about.
 
     It is for ``User:*`` if no particular principal lacks it, and of ALL if the assertion is about every operation.
     """
-    request = verdict.witness
-    if request is None:
-        return []
-    pattern = next((own for own in assertion.patterns if _about(own, verdict)), None)
+    pattern = next((own for own in assertion.patterns if _about(own, request)), None)
     if pattern is None:
         return []
     # A host of the assertion itself that covers the counterexample, before "*": no wider than what was asked for.
@@ -148,13 +145,8 @@ def _missing(
     return [AclBinding(pattern, entry)]
 
 
-def _about(pattern: ResourcePattern, verdict: AssertionResult) -> bool:
-    request = verdict.witness
-    return (
-        request is not None
-        and pattern.resource_type is request.resource_type
-        and pattern.matches(request.resource_name)
-    )
+def _about(pattern: ResourcePattern, request: AccessRequest) -> bool:
+    return pattern.resource_type is request.resource_type and pattern.matches(request.resource_name)
 
 
 # A smaller set of bindings with exactly the same access, proven by an empty access difference.

@@ -482,7 +482,7 @@ def identified(run: Run, found: Sequence[StepOutcome]) -> list[StepOutcome]:
     """
     waiting = {index for index, item in enumerate(found) if item.outcome is Outcome.DONE and _has_identity(item.step)}
     known = list(found)
-    for _ in polls(run.environment.clock, FOREIGN_SECONDS if waiting else 0.0):
+    for _ in polls(run.environment.clock, FOREIGN_SECONDS):
         if not waiting:
             break
         changes = [found[index].step.change for index in sorted(waiting)]

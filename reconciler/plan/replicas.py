@@ -205,7 +205,8 @@ def _chosen(
     # Least other load first, then the smaller id: a rank, so that no load is too large to be outweighed.
     order = sorted(racks, key=lambda broker: (load.get(broker, 0), broker))
     rank = {broker: place for place, broker in enumerate(order)}
-    copy = 2 * len(racks) * placed + 1
+    # A replica that stays costs less than twice the brokers: all of them cost less than one copy.
+    copy = 2 * len(racks) * placed
     byte = copy * (placed + 1)
 
     def cost(partition: PlacedPartition, broker: int) -> int:

@@ -21,9 +21,9 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/access/remediation.py",
         "_step",
-        "if verdict.assertion.claim is AssertionKind.MUST: return (_missing(verdict.asser …  verdict, "
+        "if verdict.assertion.claim is AssertionKind.MUST: return (_missing(verdict.asser …  request, "
         "authorizer, principals), [])",
-        "if True: return (_missing(verdict.assertion, verdict, authorizer, principals), [])",
+        "if True: return (_missing(verdict.assertion, request, authorizer, principals), [])",
     ): ("a shortcut: no grant keeps anybody from anything, so the rounds end without a remedy"),
     (
         "reconciler/access/remediation.py",
@@ -141,6 +141,18 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "return [zone] if self._is_possible(resource_type, zone) else []",
         "pass",
     ): "a shortcut: nothing is inside a single name",
+    (
+        "reconciler/access/difference.py",
+        "PossibleChange._forward",
+        "before is not after and (_more(before, after, _WRITE) or _more(after, before, _NO_WRITE))",
+        "_more(before, after, _WRITE) or _more(after, before, _NO_WRITE)",
+    ): "a shortcut: a group sets no bit that it does not set",
+    (
+        "reconciler/access/reach.py",
+        "Reach._hops_of",
+        "len(principals) < _FEW",
+        "len(principals) <= _FEW",
+    ): "a shortcut: both ways find the principals of a row that differ",
     ("reconciler/access/assertions.py", "CounterexampleSearch._elsewhere", "return None", "pass"): _END,
     ("reconciler/access/assertions.py", "CounterexampleSearch._writes_somewhere", "return None", "pass"): _END,
     ("reconciler/access/names.py", "_longer_name", "return None", "pass"): _END,

@@ -69,6 +69,12 @@ EQUIVALENT_DIFF: Final[dict[tuple[str, str, str, str], str]] = {
         "live.bindings.difference(others)",
     ): "a shortcut: less nothing it is the same set",
     (
+        _ACL,
+        "_apart",
+        "[] if all_wanted else sorted(filterfalse(wanted.__contains__, owned))",
+        "sorted(filterfalse(wanted.__contains__, owned))",
+    ): "a shortcut: where all that is owned is wanted, nothing is not",
+    (
         _TOPIC,
         "_config_changes",
         "silent or new == old or (new is not None and old is not None and (normal_form(key, new) == "
