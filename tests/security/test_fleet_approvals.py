@@ -19,6 +19,8 @@ from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.parts.fleet.app import apply as performing
 from reconciler.parts.fleet.app.apply import ApplyTerms, ChildTask, FleetApply
+from reconciler.parts.fleet.membership import FleetLimits
+from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_text, parse_fleet_plan
 from tests.security.test_approvals import Place
 from tests.unit.workflow.killed_fleets import Here, InTurn, Life, World, play_processes
 from tests.unit.workflow.test_fleet_killed import FLEET, WAVES, saved
@@ -138,6 +140,45 @@ def test_what_is_changed_after_it_was_signed_is_not_applied(
             opened.write("\n")
     with pytest.raises(error):
         FleetApply.saved(fleet.plans).check_signed(fleet.rule(1))
+
+
+#: What a holder of the directory makes of the waves: all at once, or one after the other sooner than declared.
+_SOONER: dict[str, Callable[[FleetPlan], FleetPlan]] = {
+    "one wave": lambda plan: replace(plan, waves=(replace(plan.waves[0], members=plan.members),)),
+    "another order": lambda plan: replace(plan, waves=plan.waves[::-1]),
+    "a member in another wave": lambda plan: replace(
+        plan,
+        waves=(
+            replace(plan.waves[0], members=plan.members[: len(plan.waves[0].members) + 1]),
+            replace(plan.waves[1], members=plan.waves[1].members[1:]),
+            *plan.waves[2:],
+        ),
+    ),
+    "no soak": lambda plan: replace(plan, waves=tuple(replace(wave, soak=0.0) for wave in plan.waves)),
+    "more failures": lambda plan: replace(plan, waves=tuple(replace(wave, max_failures=9) for wave in plan.waves)),
+}
+
+
+@pytest.mark.parametrize("what", [*_SOONER, "limits"])
+def test_waves_gates_and_limits_are_those_of_the_manifests(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], what: str
+) -> None:
+    """The attacker writes another fleet.json over the same plans, for a pipeline that only says yes."""
+    text = (fleet.plans / "fleet.json").read_text(encoding="utf-8")
+    plan = replace(parse_fleet_plan(text), limits=FleetLimits())
+    altered = _SOONER[what](plan) if what in _SOONER else plan
+    (fleet.plans / "fleet.json").write_text(fleet_plan_text(altered), encoding="utf-8")
+    file = fleet.root / "m" / "all.yaml"
+    first = "{name: first, clusters: {matchLabels: {wave: first}}"
+    document = file.read_text(encoding="utf-8").replace(
+        first, f"{first}, gate: {{soak: 1h}}" * (what == "no soak") or first
+    )
+    if what == "limits":
+        document = document.replace("  waves:", "  limits: {maxChangedClustersPercent: 1}\n  waves:")
+    file.write_text(document, encoding="utf-8")
+    assert fleet.apply("--yes") == (Exit.REFUSED if what == "limits" else Exit.STALE)
+    assert "nothing was sent" in capsys.readouterr().err
+    assert not (fleet.plans / "record.jsonl").read_bytes()
 
 
 def test_a_signature_of_one_cluster_s_plan_is_none_of_the_fleet_s(fleet: Fleet) -> None:

@@ -17,7 +17,7 @@ from reconciler.codec.codec import SchemaError, same
 from reconciler.codec.document import canonical, compact, known_minor, load
 from reconciler.dataclass import dataclass
 from reconciler.model.says import REQUIRED, AnyText, Says
-from reconciler.parts.fleet.membership import NO_LIMITS, FleetLimits
+from reconciler.parts.fleet.membership import NO_LIMITS, Fleet, FleetLimits
 from reconciler.plan.file import whole_id
 from reconciler.results.fleet_drift import Failure
 
@@ -138,17 +138,36 @@ def fleet_plan_id(plan: FleetPlan) -> str:
     return f"fleet-{hashlib.sha256(canonical(value).encode()).hexdigest()}"
 
 
-def limit_refusals(plan: FleetPlan) -> tuple[str, ...]:
-    """Why the fleet's limits refuse this plan; clusters that could not be planned count as members."""
+def limit_refusals(plan: FleetPlan, declared: Fleet | None = None) -> tuple[str, ...]:
+    """Why the fleet's limits refuse this plan; clusters that could not be planned count as members.
+
+    With the fleet as it is ``declared`` by now, its limits and its clusters count: the plan's are the word of its file.
+    """
     found = []
     clusters = len(plan.members) + len(plan.unchanged) + len(plan.unmoved) + len(plan.failures)
-    percent, most = plan.limits.max_changed_clusters_percent, plan.limits.max_deletes
+    limits = plan.limits
+    if declared is not None:
+        clusters, limits = len(declared.clusters), declared.limits
+    percent, most = limits.max_changed_clusters_percent, limits.max_deletes
     if percent is not None and len(plan.members) * 100 > percent * clusters:
         share = f"{len(plan.members)} of {clusters} clusters would change"
         found.append(f"{share}, but limits.maxChangedClustersPercent is {percent}")
     if most is not None and plan.deletes > most:
         found.append(f"{plan.deletes} deletions in all clusters together, but limits.maxDeletes is {most}")
     return tuple(found)
+
+
+def lifted_gates(plan: FleetPlan, declared: Fleet) -> tuple[str, ...]:
+    """Where the plan's waves ask for less than the fleet as it is declared by now; a stricter gate of it holds."""
+    if [wave.name for wave in plan.waves] != [wave.name for wave in declared.waves]:
+        return (f"the waves are now {', '.join(wave.name for wave in declared.waves)}",)
+    easier = []
+    for wave, own in zip(plan.waves, declared.waves, strict=True):
+        if moved := [member.cluster for member in wave.members if member.cluster not in own.clusters]:
+            easier.append(f"not in wave {wave.name} now: {', '.join(moved)}")
+        if wave.soak < own.soak or wave.max_failures > own.max_failures:
+            easier.append(f"the gate after wave {wave.name} is stricter now")
+    return tuple(easier)
 
 
 def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:

@@ -26,9 +26,10 @@ from typing import Any, Final, TypeAlias
 
 from reconciler.app.admission import check_age, check_signed
 from reconciler.app.apply import ApplyOptions, Unattended, apply_plan, stoppable
-from reconciler.app.connections import password_prefixes
+from reconciler.app.connections import as_operator_says, password_prefixes
+from reconciler.app.manifests import checked, held_by
 from reconciler.app.options import ApprovalRule, ConnectionOptions, MoveOptions, now
-from reconciler.app.reasons import INTERRUPTED, StaleError, WorkflowError
+from reconciler.app.reasons import INTERRUPTED, PlanRefusedError, StaleError, WorkflowError
 from reconciler.app.records import RecordOptions
 from reconciler.apply.environment import ApprovalEvidence, Approver, LeasePatience, LeaseRequest, Outcome, Result
 from reconciler.dataclass import dataclass
@@ -36,6 +37,7 @@ from reconciler.manifest.read.findings import Source
 from reconciler.parts.fleet.app.members import everywhere
 from reconciler.parts.fleet.app.runs import FLEET_FILE, add_to_record, plan_lock, read_fleet_plan, read_record
 from reconciler.parts.fleet.engine import Engine, TaskFailedError
+from reconciler.parts.fleet.membership import UnknownFleetError, fleet_of
 from reconciler.parts.fleet.proposal import (
     UNKNOWN,
     ApplyRecord,
@@ -48,9 +50,12 @@ from reconciler.parts.fleet.proposal import (
     failures_exceeded,
     gate_after,
     latest,
+    lifted_gates,
+    limit_refusals,
     parse_apply_records,
     pending,
 )
+from reconciler.parts.fleet.tasks.comparing import loaded
 from reconciler.plan.file import parse_plan
 from reconciler.system.files import write_atomically
 from reconciler.system.process import child_environment, forbid_core_dumps, secret_environment
@@ -306,6 +311,7 @@ class FleetApply:
         with plan_lock(self.directory), engine.ending(group):
             # Somebody else may have performed some of them since they were read.
             self.records = latest(read_record(self.directory, self.plan))
+            self._check_declared(sources, terms)
             self._check_age(terms.max_age)
             for number, wave in enumerate(self.plan.waves):
                 if number and (closed := self._closed(self.plan.waves[number - 1], interrupted, wait=wait)):
@@ -314,6 +320,20 @@ class FleetApply:
                 yield from self._perform(wave, partial(self._apply, engine, work, group), terms.at_once, interrupted)
                 if interrupted():
                     return
+
+    def _check_declared(self, sources: Sequence[Source], terms: ApplyTerms) -> None:
+        """Refuse waves and gates that are easier than the manifests have them by now, and what their limits refuse."""
+        manifests = as_operator_says(checked(sources, read=loaded), None, terms.connection)
+        if terms.guardrails is not None:
+            manifests = held_by(manifests, terms.guardrails, GUARDRAILS)
+        try:
+            fleet = fleet_of(manifests, self.plan.name if manifests.fleets else None)
+        except UnknownFleetError as error:
+            raise StaleError(f"{error}: nothing was sent", "plan again") from error
+        if lifted := lifted_gates(self.plan, fleet):
+            raise StaleError(f"{FLEET_FILE}: {'; '.join(lifted)}: nothing was sent", "plan again")
+        if refused := limit_refusals(self.plan, fleet):
+            raise PlanRefusedError(f"a limit of the fleet refuses this plan: nothing was sent: {'; '.join(refused)}")
 
     def _check_age(self, most: datetime.timedelta | None) -> None:
         """Refuse all of them if one that is not finished is too old."""
