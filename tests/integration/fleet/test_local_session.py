@@ -29,20 +29,27 @@ from reconciler.parts.fleet.spark.engine import SparkEngine
 pytestmark = pytest.mark.spark
 
 SECRET = "not for a task"
-#: What a session counts, what a task of it gives back, and the environments of a worker, of its JVM and of the script.
+#: What a session counts, what a task of it gives back, the environments of a worker, of its JVM and of the script; and
+#: what it has of the settings that an operator and this tool want otherwise.
 _SCRIPT = """\
 import json, os
 from reconciler.app.options import ConnectionOptions
-from reconciler.parts.fleet.api import spark, task_secrets
+from reconciler.parts.fleet.app.engines import EngineName, EngineOptions, chosen_engine, task_secrets
 
+names = ("app.name", "sql.shuffle.partitions", "speculation", "task.maxFailures", "master", "ui.enabled", "local.dir")
 asked = task_secrets(connection=ConnectionOptions(allow_env=("KAFKA_PASSWORD",)))
-with spark("local[1]", secrets=asked) as engine:
+told = []
+with chosen_engine(EngineOptions(EngineName.SPARK, secrets=asked, once=3), told.append) as choice:
+    engine = choice.on_spark()
     context = engine.session.sparkContext
     counted = engine.session.range(3).count()
     ran = engine.run([["a"]], lambda units, attempt: units, "echo")
     worker = context.parallelize([0], 1).map(lambda _: dict(os.environ)).collect()[0]
-    jvm = context._jvm.java.lang.System.getenv()
-    print(json.dumps([counted, ran, worker, {name: jvm[name] for name in jvm}, dict(os.environ)]))
+    system = context._jvm.java.lang.System
+    jvm = system.getenv()
+    settings = {name: context.getConf().get(f"spark.{name}") for name in names}
+    java = [system.getProperty("trust"), system.getProperty("log4j2.configurationFile")]
+    print(json.dumps([counted, ran, worker, {name: jvm[name] for name in jvm}, dict(os.environ), settings, java, told]))
 """
 
 
@@ -54,11 +61,17 @@ class Said(NamedTuple):
     worker: dict[str, str]
     jvm: dict[str, str]
     ours: dict[str, str]
+    settings: dict[str, str]
+    java: list[str]
+    told: list[str]
 
 
 @pytest.fixture(scope="module")
 def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
-    """Where the machine has no name, in a directory of modules that are not what they say, beside secrets."""
+    """Where the machine has no name, in a directory of modules that are not what they say, beside secrets.
+
+    The operator has settings for Spark, too. One session for all of this: its JVM takes eight seconds of a processor.
+    """
     directory = tmp_path_factory.mktemp("nowhere")
     hosts = directory / "hosts"
     hosts.write_text("127.0.0.1 localhost\n", encoding="utf-8")
@@ -67,7 +80,12 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> Said:
     script.write_text(_SCRIPT, encoding="utf-8")
     for name in ("json", "types", "secrets", "reconciler"):
         (directory / f"{name}.py").write_text("raise SystemExit('was run')\n", encoding="utf-8")
+    (script.parent / "spark-defaults.conf").write_text(
+        "spark.speculation true\nspark.driver.extraJavaOptions -Dtrust=store -XX:+UseParallelGC\n", encoding="utf-8"
+    )
+    words = "--name nightly --conf spark.sql.shuffle.partitions=40 --conf spark.task.maxFailures=4 pyspark-shell"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPARK_LOCAL")}
+    environment |= {"SPARK_CONF_DIR": str(script.parent), "PYSPARK_SUBMIT_ARGS": words}
     exported = {"AWS_SECRET_ACCESS_KEY": SECRET, "GITHUB_TOKEN": SECRET, "KAFKA_PASSWORD": "of-the-tasks"}
     done = subprocess.run(
         [sys.executable, str(script)],
@@ -167,35 +185,8 @@ def test_a_worker_does_not_look_for_garbage_among_what_tasks_before_left(spark: 
     assert int(still) > 10_000
 
 
-#: What a session has, of the settings that an operator and this tool want otherwise.
-_SETTINGS = """\
-import json, sys
-from reconciler.parts.fleet.spark.session import starting_session
-
-names = ("app.name", "sql.shuffle.partitions", "speculation", "task.maxFailures", "master", "ui.enabled", "local.dir")
-told = []
-with starting_session(once=3, tell=told.append) as session:
-    conf = session().sparkContext.getConf()
-    system = session().sparkContext._jvm.System
-    found = {name: conf.get(f"spark.{name}") for name in names}
-    java = [system.getProperty("trust"), system.getProperty("log4j2.configurationFile")]
-    print(json.dumps([found, java, told]))
-"""
-
-
-def test_an_operator_s_settings_count_but_for_those_that_fence_effects(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(_SETTINGS, encoding="utf-8")
-    (tmp_path / "spark-defaults.conf").write_text(
-        "spark.speculation true\nspark.driver.extraJavaOptions -Dtrust=store -XX:+UseParallelGC\n", encoding="utf-8"
-    )
-    words = "--name nightly --conf spark.sql.shuffle.partitions=40 --conf spark.task.maxFailures=4 pyspark-shell"
-    environment = {**os.environ, "SPARK_CONF_DIR": str(tmp_path), "PYSPARK_SUBMIT_ARGS": words}
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment
-    )
-    assert done.returncode == 0, done.stderr
-    found, (trust, log), told = json.loads(done.stdout)
+def test_an_operator_s_settings_count_but_for_those_that_fence_effects(said: Said) -> None:
+    found = dict(said.settings)
     assert found.pop("local.dir")
     assert found == {
         "app.name": "nightly",
@@ -205,8 +196,9 @@ def test_an_operator_s_settings_count_but_for_those_that_fence_effects(tmp_path:
         "master": "local[3]",
         "ui.enabled": "false",
     }
+    trust, log = said.java
     assert (trust, log.startswith("file://")) == ("store", True)
-    assert [text.split()[2] for text in told] == ["spark.speculation", "spark.task.maxFailures"]
+    assert [text.split()[2] for text in said.told] == ["spark.speculation", "spark.task.maxFailures"]
 
 
 def _in_turn(heard: str, units: Sequence[str], _: str) -> list[str]:
