@@ -1,6 +1,6 @@
 """What planning for a cluster and applying to it need, and what of it is missing. Only a canary writes."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from enum import StrEnum
 from typing import Final
 
@@ -21,7 +21,7 @@ from reconciler.kafka.handshake import AuthorizerPresence
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model import flavor
 from reconciler.model.addresses import RANGES_SINCE, ip_range
-from reconciler.model.characters import as_name
+from reconciler.model.characters import as_name, first_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic_configs import refusal_of, risk_of
 from reconciler.ports import ClusterError, ReadRequest
@@ -92,12 +92,6 @@ class Need(StrEnum):
 
 #: So many names are written out.
 _MOST_NAMED: Final = 10
-
-
-def named(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
-    return ", ".join(map(as_name, names[:_MOST_NAMED])) + more
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +213,7 @@ def _configs_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]
             if (risk := risk_of(config, value)) is not None:
                 topics.setdefault(f"{config}: {risk}", []).append(name)
     for why, names in sorted(topics.items()):
-        yield f"{why}: {named(names)}"
+        yield f"{why}: {first_of(names, _MOST_NAMED, as_name)}"
 
 
 def _ranges_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]:
@@ -229,7 +223,8 @@ def _ranges_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]:
     ranges = [str(binding) for binding in sorted(live.bindings) if ip_range(binding.entry.host) is not None]
     if ranges:
         since = flavor.release_text(RANGES_SINCE)
-        yield f"hosts that mean nothing before Kafka {since} and are ranges of addresses from then on: {named(ranges)}"
+        hosts = first_of(ranges, _MOST_NAMED, as_name)
+        yield f"hosts that mean nothing before Kafka {since} and are ranges of addresses from then on: {hosts}"
 
 
 def checks(

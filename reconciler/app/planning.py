@@ -44,7 +44,7 @@ from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.read.problem import ManifestError
 from reconciler.manifest.safeguards import cluster_warnings, control_topics, follows_records, standing_exceptions
 from reconciler.model.acl import AclBinding
-from reconciler.model.characters import as_name
+from reconciler.model.characters import as_name, first_of
 from reconciler.model.desired import Declaration, DesiredState, patterns_of
 from reconciler.model.frozen import FrozenMap, without_collector
 from reconciler.model.kinds.quota import ClientQuota
@@ -178,10 +178,9 @@ def left_throttles(wanted: DesiredState, live: ClusterState) -> tuple[str, ...]:
     ]
     if not found:
         return ()
-    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-    names = ", ".join(map(as_name, found[:_SHOWN]))
+    names = first_of(found, _SHOWN, as_name)
     return (
-        f"replicas of topic {names}{more} are throttled, and nothing is copied: a move may have left that, and rates "
+        f"replicas of topic {names} are throttled, and nothing is copied: a move may have left that, and rates "
         "on brokers, behind; apply the plan that set it again, or remove it with reconciler reassignments cancel",
     )
 
@@ -201,9 +200,8 @@ def login_gaps(plan: Plan, live: ClusterState) -> Iterator[str]:
     gaining = {row.principal for row in plan.access.access_changes if row.gained and row.principal is not None}
     found = sorted(one for one in gaining if after.can_log_in(one) is False)
     if found:
-        more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
         yield (
-            f"cannot log in: {', '.join(map(as_name, found[:_NAMED]))}{more}; the operator states that SCRAM is the "
+            f"cannot log in: {first_of(found, _NAMED, as_name)}; the operator states that SCRAM is the "
             "only way, and no SCRAM user of that name has a mechanism that works"
         )
 

@@ -16,7 +16,7 @@ from reconciler.cli.console import CommandError, Exit, out, out_json, settings, 
 from reconciler.cli.notes import info_note
 from reconciler.codec.kinds import PLURALS
 from reconciler.manifest.read.problem import Problem, problems_text
-from reconciler.model.characters import Style, counted, safe
+from reconciler.model.characters import Style, counted, first_of, safe
 from reconciler.model.desired import DesiredState
 from reconciler.results import OutputKind
 from reconciler.results.documents import VALIDATE, ValidatedEntry, ValidateOutput
@@ -130,8 +130,7 @@ def _expired(wanted: DesiredState) -> int:
 def _named(names: Sequence[str]) -> str:
     if len(names) == 1:
         return f"cluster {names[0]}"
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return f"{len(names):,} clusters ({', '.join(names[:_NAMED])}{more})"
+    return f"{len(names):,} clusters ({first_of(names, _NAMED)})"
 
 
 def _document(

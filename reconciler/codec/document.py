@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, Never, TextIO, cast
 
 from reconciler.codec.codec import TEXT, Codec, SchemaError, unexpected
+from reconciler.model.characters import first_of
 
 DRAFT: Final = "http://json-schema.org/draft-07/schema#"
 #: Longer values are names and ids, most of which occur once.
@@ -246,8 +247,7 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     found = (item for group in DeepDiff(before, after, view="tree").values() for item in group)
     places = sorted((item.path(output_format="list") for item in found), key=lambda path: [*map(str, path)])
     said = [f"{'.'.join(map(str, path))}: {_side(before, path)} → {_side(after, path)}" for path in places]
-    more = f" and {len(said) - _MOST:,} more" if len(said) > _MOST else ""
-    return ", ".join(said[:_MOST]) + more
+    return first_of(said, _MOST)
 
 
 def _side(document: Any, path: list[Any]) -> str:

@@ -10,12 +10,12 @@ import re
 import shlex
 from array import array
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from reconciler.model.acl import AclBinding, ResourcePattern
 
@@ -348,8 +348,7 @@ def points(text: str) -> str:
     found = [fromkey for fromkey in dict.fromkeys(text) if not fromkey.isascii() and not is_hidden(fromkey)]
     if not found:
         return ""
-    more = f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else ""
-    return f" ({', '.join(map(code_point, found[:_SHOWN]))}{more})"
+    return f" ({first_of(found, _SHOWN, code_point)})"
 
 
 # Text for people: safe to show on a terminal whatever a cluster's names hold, coloured where somebody looks.
@@ -376,3 +375,9 @@ def safe(text: str) -> str:
 def counted(number: int, noun: str) -> str:
     """``1 topic``, ``2,000 topics``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def first_of(items: Sequence[Any], most: int, words: Callable[[Any], str] = str) -> str:
+    """``a, b and 3 more``: the first ``most`` of them in words, and how many more there are."""
+    more = f" and {len(items) - most:,} more" if len(items) > most else ""
+    return ", ".join(map(words, items[:most])) + more

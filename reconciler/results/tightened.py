@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from reconciler.codec.annotated import record_of
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
-from reconciler.model.characters import as_name, binding_name, ticked
+from reconciler.model.characters import as_name, binding_name, first_of, ticked
 from reconciler.model.desired import Origin
 from reconciler.model.says import REQUIRED, AnyText, Says
 from reconciler.results.findings import Finding, Level
@@ -150,16 +150,13 @@ def narrowed_words(entry: NarrowedEntry) -> str:
     """What takes the place of a right."""
     if not entry.into:
         return "not used"
-    listed = ", ".join(binding_name(item) for item in entry.into[:_NAMED])
-    more = f" and {len(entry.into) - _NAMED:,} more" if len(entry.into) > _NAMED else ""
-    return f"used in part; instead: {listed}{more}"
+    return f"used in part; instead: {first_of(entry.into, _NAMED, binding_name)}"
 
 
 def seen_words(entry: NarrowedEntry) -> str:
     """How often and when a right was used, and on which names."""
-    names = ", ".join(as_name(name) for name in entry.names[:_NAMED])
-    more = f" and {len(entry.names) - _NAMED:,} more" if len(entry.names) > _NAMED else ""
-    on = f", on {names}{more}" if names else ""
+    names = first_of(entry.names, _NAMED, as_name)
+    on = f", on {names}" if names else ""
     days = "1 day" if entry.days == 1 else f"{entry.days:,} days"
     return f"{entry.times:,}× on {days}, {entry.first or 'unknown'} to {entry.last or 'unknown'}{on}"
 
@@ -173,4 +170,4 @@ def refusal_words(refusal: RefusalEntry) -> str:
 
 def days_words(days: tuple[str, ...]) -> str:
     """The first days, and how many more."""
-    return ", ".join(days[:_NAMED]) + (f" and {len(days) - _NAMED:,} more" if len(days) > _NAMED else "")
+    return first_of(days, _NAMED)

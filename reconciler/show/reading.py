@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from reconciler.codec.codec import ANY_TEXT, Codec, SchemaError, array
 from reconciler.dataclass import dataclass
+from reconciler.model.characters import first_of
 from reconciler.plan.file import PlanFileError, plan_from_json
 from reconciler.plan.proposal import Plan
 from reconciler.results import KIND, OutputKind, documents
@@ -62,8 +63,7 @@ class Report:
     def address_of(self, cluster: str) -> str:
         """Where a cluster was reached: ``broker-1:9093, broker-2:9093``; empty where no result says so."""
         found = dict.fromkeys(server for name, servers in self.servers if name == cluster for server in servers)
-        named = list(found)[:_SERVERS_NAMED]
-        return ", ".join(named) + (f" and {len(found) - len(named):,} more" if len(found) > len(named) else "")
+        return first_of(list(found), _SERVERS_NAMED)
 
     @cached_property
     def open_findings(self) -> tuple[Finding, ...]:

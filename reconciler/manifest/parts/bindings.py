@@ -7,6 +7,7 @@ import datetime
 from collections.abc import Callable, Collection, ItemsView, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import repeat
+from operator import itemgetter
 from typing import Final, NamedTuple, TypeAlias, cast
 
 from reconciler.manifest.parts.clusters import ClusterDeclaration
@@ -24,6 +25,7 @@ from reconciler.manifest.parts.rules import (
 from reconciler.manifest.read.findings import Findings, Trouble
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AccessControlEntry, AclBinding, ResourcePattern
+from reconciler.model.characters import first_of
 from reconciler.model.desired import FOREVER, Declaration, Expiry, KnowsEnds, Origin
 from reconciler.model.scope import Selector
 
@@ -217,9 +219,8 @@ class OutsideScope:
         """Reports each item that ignores something declared."""
         for item, found in self._ignored.items():
             found.sort()
-            more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-            named = ", ".join(what for _, what in found[:_NAMED])
-            message = f"the cluster {self._cluster.name} ignores what the manifests declare: {named}{more}"
+            named = first_of(found, _NAMED, itemgetter(1))
+            message = f"the cluster {self._cluster.name} ignores what the manifests declare: {named}"
             trouble, related = Trouble(Code.OUTSIDE_SCOPE, message, _IGNORED), [place for place, _ in found[:_NAMED]]
             self._findings_of(item.file).add_at(trouble, item, related=dict.fromkeys(related))
 

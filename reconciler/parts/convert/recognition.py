@@ -13,6 +13,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import Final, NamedTuple, TypeAlias
 
+from reconciler.model.characters import first_of
 from reconciler.parts.convert.conversion import PRINCIPAL, PRINCIPALS, Conversion, ConversionResult, Sign, add_foreign
 from reconciler.parts.convert.files import JSON, STDIN, YAML, SourceError, SourceFiles, Tree
 from reconciler.parts.convert.kafka_security_manager import is_heading
@@ -460,9 +461,8 @@ def _name_others(others: dict[str, str | None], files: SourceFiles, conversion: 
         else:
             plain.append(name)
     if plain:
-        more = f" and {len(plain) - _NAMED:,} more" if len(plain) > _NAMED else ""
         subject = "a file" if len(plain) == 1 else f"{len(plain):,} files"
-        conversion.add_unmanaged(f"{', '.join(plain[:_NAMED])}{more}", subject, _NO_SIGN)
+        conversion.add_unmanaged(first_of(plain, _NAMED), subject, _NO_SIGN)
 
 
 def _text(files: SourceFiles, name: str) -> str:

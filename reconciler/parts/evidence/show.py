@@ -360,7 +360,7 @@ def tighten_lines(found: TightenOutput, style: Style = plain, *, shown: int = 20
         return
     for entry in found.narrowed[:shown]:
         yield from _narrowed_lines(entry, style)
-    yield from _more_suggestions(len(found.narrowed), shown, style)
+    yield from _more(len(found.narrowed), shown, style)
     yield from _held_lines(found, style, shown)
     if found.narrowed:
         gone = sum(not entry.into for entry in found.narrowed)
@@ -403,7 +403,7 @@ def _held_lines(found: TightenOutput, style: Style, shown: int) -> Iterator[str]
         for item in held[: max(1, shown // 4) if shown else 0]:
             detail = f" ({safe(as_name(item.detail))})" if item.detail else ""
             yield style("dim", f"      {safe(binding_name(item.binding))}{detail}")
-        yield from _more_suggestions(number, max(1, shown // 4) if shown else 0, style)
+        yield from _more(number, max(1, shown // 4) if shown else 0, style)
 
 
 def _stage_lines(stage: StageEntry, style: Style, shown: int) -> Iterator[str]:
@@ -415,18 +415,13 @@ def _stage_lines(stage: StageEntry, style: Style, shown: int) -> Iterator[str]:
     for refusal in stage.refusals[:shown]:
         yield style("remove", f"  {refusal.times:,}× {safe(refusal_words(refusal))}")
         yield style("dim", f"      on {days_words(refusal.days)}")
-    yield from _more_suggestions(len(stage.refusals), shown, style)
+    yield from _more(len(stage.refusals), shown, style)
     if stage.gone:
         yield f"{stage.gone:,} of {stage.narrowings:,} narrowings are about rights that are no longer declared"
     if stage.refusing:
         yield f"{stage.refusing:,} of {stage.narrowings:,} narrowings would have refused something: not proposed"
     if not stage.due:
         yield f"Nothing is proposed before {stage.not_before}."
-
-
-def _more_suggestions(count: int, shown: int, style: Style) -> Iterator[str]:
-    if count > shown:
-        yield style("dim", f"  … and {count - shown:,} more")
 
 
 def _place(binding: AclBinding, places: Mapping[AclBinding, Declaration]) -> Origin | None:

@@ -23,6 +23,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.characters import first_of
 from reconciler.model.desired import Origin
 from reconciler.model.says import REQUIRED, Apart, Says
 from reconciler.parts.evidence.usage.counts import (
@@ -545,18 +546,13 @@ class SharedRights:
                 if other is None or not _same(narrowing, other, uneven=group is not None and group.uneven):
                     alone = False
                     differing |= {right[0]} - {cluster}
-        return None if alone else _named(sorted(differing))
+        return None if alone else first_of(sorted(differing), _NAMED)
 
 
 def _same(one: Narrowing, other: Narrowing, *, uneven: bool) -> bool:
     if uneven:
         return not one.into and not other.into
     return (one.bindings, one.into) == (other.bindings, other.into)
-
-
-def _named(clusters: Sequence[str]) -> str:
-    more = f" and {len(clusters) - _NAMED:,} more" if len(clusters) > _NAMED else ""
-    return ", ".join(clusters[:_NAMED]) + more
 
 
 def _by_place(declared: Mapping[str, Iterable[tuple[AclBinding, Origin]]]) -> Iterable[dict[str, set[AclBinding]]]:

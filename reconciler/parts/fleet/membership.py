@@ -12,6 +12,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.cluster import FleetDeclaration
 from reconciler.manifest.guardrail_set import wave_labels
 from reconciler.manifest.manifests import Manifests
+from reconciler.model.characters import first_of
 from reconciler.model.says import REQUIRED, Says
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, Reading
 
@@ -183,6 +184,5 @@ def told_apart(run: FleetRun) -> FleetRun:
 
 def _failure(name: str, cluster_id: str, names: list[str]) -> Failure:
     others = sorted(other for other in names if other != name)
-    more = f" and {len(others) - _NAMED:,} more" if len(others) > _NAMED else ""
-    message = f"answers with the id {cluster_id}, as {', '.join(others[:_NAMED])}{more}: both connect to one cluster"
+    message = f"answers with the id {cluster_id}, as {first_of(others, _NAMED)}: both connect to one cluster"
     return Failure(name, SAME_CLUSTER, message, _ADVICE)

@@ -26,7 +26,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.addresses import ANY_OTHER_HOST
-from reconciler.model.characters import as_name, binding_name
+from reconciler.model.characters import as_name, binding_name, first_of
 from reconciler.model.desired import DesiredState
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.listing import Change
@@ -119,8 +119,7 @@ def _folded(said: str, found: dict[str, Callout]) -> Iterator[Callout]:
     if len(principals) < _FOLDED or said == first.text:
         yield from (found[principal] for principal in principals)
         return
-    named = ", ".join(map(as_name, principals[:_NAMED]))
-    text = f"{len(principals):,} principals gain {said}: {named} and {len(principals) - _NAMED:,} more"
+    text = f"{len(principals):,} principals gain {said}: {first_of(principals, _NAMED, as_name)}"
     yield replace(first, text=text)
 
 

@@ -28,7 +28,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.model.characters import as_name, pattern_name
+from reconciler.model.characters import as_name, first_of, pattern_name
 from reconciler.model.desired import FOREVER, Control, Declaration, DesiredState, Links, ends_of
 from reconciler.model.listing import NOT_READ, Create
 from reconciler.model.scope import Scope
@@ -435,8 +435,7 @@ def _told(who: str, new: _Targets) -> Iterator[Callout]:
         if len(hops) == 1 and hops[0].kind in _TOLD:
             continue
         names = ["anybody" if target is None else as_name(target) for target in some]
-        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-        text = f"{as_name(who)} could act as {', '.join(names[:_NAMED])}{more}: {_way(hops)}"
+        text = f"{as_name(who)} could act as {first_of(names, _NAMED)}: {_way(hops)}"
         yield Callout(NEW_PATH, who, text)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from reconciler.model.acl import AclPermissionType, PatternType, ResourceType
-from reconciler.model.characters import as_name
+from reconciler.model.characters import as_name, first_of
 from reconciler.model.kinds import listed_types
 from reconciler.model.state import ClusterState, FactSource
 from reconciler.model.topic import Topic
@@ -196,8 +196,7 @@ def _by_default(steps: Sequence[Step]) -> Iterator[str]:
 
 
 def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(map(as_name, names[:_NAMED])) + more
+    return first_of(names, _NAMED, as_name)
 
 
 # What a plan says before its steps: facts that nobody established, and what the cluster did not show.

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import ClassVar, Final
 
-from reconciler.model.characters import counted
+from reconciler.model.characters import counted, first_of
 from reconciler.model.listing import Change, Create, Delete, Impossible, Update, resource_of
 from reconciler.model.topic import MoveLimits, Topic, TopicConfigs, TopicPartitions, TopicReplicas, TopicUse
 from reconciler.model.topic_configs import readable
@@ -167,9 +167,7 @@ def use_lines(use: TopicUse) -> Iterator[str]:
     elif use.size_bytes is not None:
         yield f"holds {_amount(use.size_bytes)} on disk"
     if use.groups:
-        named = ", ".join(use.groups[:_GROUPS_NAMED])
-        more = f" and {len(use.groups) - _GROUPS_NAMED:,} more" if len(use.groups) > _GROUPS_NAMED else ""
-        yield f"{counted(len(use.groups), 'group')} with offsets in it: {named}{more}"
+        yield f"{counted(len(use.groups), 'group')} with offsets in it: {first_of(use.groups, _GROUPS_NAMED)}"
     elif use.groups is not None:
         yield "no group has offsets in it"
     yield from (f"not known: {gap}" for gap in use.gaps)
