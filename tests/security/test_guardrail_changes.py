@@ -188,6 +188,7 @@ _CONSENT = (
     "{owners: [{team: q, topics: [q], files: q/**}, "
     "{team: p, topics: [p], consents: [{to: q, operations: READ, topics: [p]%s}]}]}"
 )
+_EVERYBODY = "scope: {include: [{principals: {any: true}}]}"
 _EXCEPTIONS = "}], exceptions: [{check: r, topics: [a], codes: KT004, reason: r, expires: 2099-01-01"
 
 
@@ -280,7 +281,7 @@ _EXCEPTIONS = "}], exceptions: [{check: r, topics: [a], codes: KT004, reason: r,
         ("Cluster", "{superUsers: ['User:root', 'User:b']}", "{superUsers: ['User:b']}"),
         ("Cluster", "{brokers: [1]}", "{brokers: [1, 2]}"),
         ("Cluster", "{kafkaVersion: 3.9}", "{kafkaVersion: 4.4}"),
-        ("Cluster", "{prune: [quotas]}", "{}"),
+        ("Cluster", f"{{prune: [quotas], {_EVERYBODY}}}", f"{{{_EVERYBODY}}}"),
         # An exception names one breach, and the change makes another of it.
         (
             "TopicPolicy",

@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
+from reconciler.model.kinds import listed_types
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import snapshot_text
@@ -101,6 +102,15 @@ def test_pruning_without_topics_in_scope_is_a_problem(drift: _Drift) -> None:
     assert status == Exit.ERROR
     assert "KR089" in shown
     assert drift(f"prune: [topics], {_SCOPE}", command="validate")[0] == Exit.OK
+
+
+@pytest.mark.parametrize("kind", [Topic.KIND, *(one.KIND for one in listed_types())])
+def test_pruning_of_any_kind_without_a_scope_is_a_problem(drift: _Drift, kind: str) -> None:
+    """Without ``include`` nothing that is undeclared goes, nor is any of it reported, whatever the kind."""
+    status, shown = drift(f"prune: [{kind}]", command="validate")
+    assert (status, "KR089" in shown, kind in shown) == (Exit.ERROR, True, True)
+    named = "scope: {include: [{topics: {any: true}}, {principals: {any: true}}, {groups: {any: true}}]}"
+    assert drift(f"prune: [{kind}], {named}", command="validate")[0] == Exit.OK
 
 
 def test_the_finding_is_in_json(drift: _Drift, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

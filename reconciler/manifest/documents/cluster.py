@@ -180,11 +180,15 @@ FACTS: Final = FrozenMap(
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
 
 
-def _report_pruning_nothing(scope: Scope, spec: MappingNode, findings: Findings) -> None:
-    """Pruning reaches what an item of ``include`` names as topics; without one it would silently do nothing."""
-    if not scope.holds_topics:
+def _report_pruning_nothing(kinds: Collection[str], scope: Scope, spec: MappingNode, findings: Findings) -> None:
+    """Pruning reaches what ``include`` names, topics as topics; without that it would silently do nothing."""
+    if Topic.KIND in kinds and not scope.holds_topics:
         message = "prune deletes no topics, because the scope includes none"
         fix = "add an item with topics and without principals to scope.include, such as {topics: {prefix: payments.}}"
+        findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["prune"])
+    if scope.include is None and (others := sorted(set(kinds) - {Topic.KIND})):
+        message = f"prune changes no {' and no '.join(others)}, because there is no scope.include"
+        fix = "name there whose they are: {principals: …} of users and quotas, {groups: …} of group configs"
         findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["prune"])
 
 
@@ -328,8 +332,8 @@ class ClusterKind(Kind["ClusterDocument"]):
         _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
         warn_of_references(spec, findings)
         _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
-        if model is not None and Topic.KIND in model.spec.prune:
-            _report_pruning_nothing(scope, spec, findings)
+        if model is not None:
+            _report_pruning_nothing(model.spec.prune, scope, spec, findings)
         layers = declare_layers(spec.get("topicDefaults"), model.spec.topic_defaults if model else None, findings)
         # Only now: the checks above report what they find even in a document that is not valid as a whole.
         if model is None or stated is None:

@@ -162,7 +162,7 @@ CODES: Final[Mapping[Code, str]] = MappingProxyType(
         Code.CONTRADICTED_FACT: "a manifest contradicts the operator's file",
         Code.CLEAR_TEXT: "a secret is written in clear text",
         Code.REFERENCE_IN_MANIFEST: "a manifest refers to a secret",
-        Code.PRUNES_NOTHING: "prune: [topics] without topics in the scope",
+        Code.PRUNES_NOTHING: "prune of what the scope does not include",
         Code.TEST_FORM: "an access test is incomplete or contradicts itself",
         Code.OWNERSHIP_FORM: "an owner or a consent is incomplete, or names an unknown team",
         Code.OWNER_WITHOUT_FILES: "a team has no files",
