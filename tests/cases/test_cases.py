@@ -41,6 +41,7 @@ def live_state(case: dict[str, Any]) -> ClusterState:
 def test_case(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     then = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
     monkeypatch.setattr("reconciler.app.options.now", lambda: then)
+    monkeypatch.setattr("reconciler.system.process.SystemClock.now", lambda _: then.isoformat())
     case = yaml.safe_load(path.read_text(encoding="utf-8"))
     manifests = tmp_path / "manifests"
     manifests.mkdir()
