@@ -77,6 +77,19 @@ def test_a_principal_without_a_colon_breaks_every_request_that_reaches_it(versio
     assert authorizer.authorize_by_resource_type("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC).allowed is None
 
 
+def test_whether_some_topic_may_be_written_is_broken_by_what_is_compared_for_it_alone() -> None:
+    """Entries of every name of the type are compared, those of other types and of other hosts are not."""
+    asked = ("User:a", "10.0.0.1", _O.WRITE, _T.TOPIC)
+    for text, breaks in (
+        ("TOPIC:L:x nobody@* ALLOW READ", True),
+        ("TOPIC:L:x nobody@10.0.0.1 ALLOW READ", True),
+        ("TOPIC:L:x nobody@10.0.0.2 ALLOW READ", False),
+        ("GROUP:L:x nobody@* ALLOW READ", False),
+    ):
+        decision = Authorizer(bindings(text)).authorize_by_resource_type(*asked)
+        assert decision.allowed is (None if breaks else False), text
+
+
 def test_names_below_the_wildcard_hang_or_break_requests_for_others_that_share_letters() -> None:
     authorizer = Authorizer(bindings("GROUP:L:#a User:a@* ALLOW READ"))
     answers = {

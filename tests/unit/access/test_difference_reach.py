@@ -3,6 +3,8 @@
 import random
 from itertools import product
 
+import pytest
+
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import compare_access
 from reconciler.access.interpretation import Work
@@ -98,3 +100,26 @@ def test_no_row_is_about_a_super_user_before_or_after() -> None:
             plain = compare_access(*(Authorizer(side.bindings, (), default_allow, VERSION) for side in (before, after)))
             rest = [row for row in all_rows(plain) if row.principal not in hidden]
             assert all_rows(difference) == rest
+
+
+@pytest.mark.parametrize(
+    ("held", "change", "gains"),
+    [
+        (("TOPIC:L:y User:a@* ALLOW WRITE",), "TOPIC:L:x User:*@* ALLOW WRITE", True),
+        (("TOPIC:L:y User:a@* ALLOW WRITE", "TOPIC:L:x User:*@* ALLOW WRITE"), "TOPIC:L:x User:*@* DENY WRITE", False),
+    ],
+)
+def test_who_may_write_elsewhere_is_told_apart_where_everybody_gains_or_loses_idempotent_writes(
+    held: tuple[str, ...], change: str, gains: bool
+) -> None:
+    """WRITE on any topic permits them: what changes for everybody changes nothing for who has it by another name."""
+    before = Authorizer(bindings(*held), (), False, VERSION)
+    difference = compare_access(before, before.with_changes(bindings(change)))
+    cluster = [row for row in difference.rows if row.region.resource_type is _T.CLUSTER]
+    moved = frozenset({_O.IDEMPOTENT_WRITE})
+    nothing = frozenset[AclOperation]()
+    assert [(row.principal, row.gained, row.lost) for row in cluster] == [
+        (None, moved if gains else nothing, nothing if gains else moved)
+    ]
+    apart = [row for row in difference.reached_with_exceptions() if row.region.resource_type is _T.CLUSTER]
+    assert [(row.principal, row.gained, row.lost) for row in apart] == [("User:a", nothing, nothing)]

@@ -200,6 +200,17 @@ def test_the_least_to_take_away_is_the_least() -> None:
     assert fixed.fix == (held[0],)
 
 
+def test_what_takes_more_than_so_many_tries_has_no_least(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two bindings give the one right: each repair is judged, the first of them takes away both."""
+    held = bindings(*CI, "TOPIC:P:approvals. User:ci@* ALLOW WRITE", "TOPIC:L:* User:ci@* ALLOW WRITE")
+    separations = Separations(Authorizer(held), KNOWN)
+    separate = SEPARATE[Through.ACL]
+    (one,) = separations.decide(separate, EVERYBODY).breaking
+    for most, fixed in ((64, True), (1, True), (0, False)):
+        monkeypatch.setattr(separation, "_TRIED", dict.fromkeys(Through, most))
+        assert (separations.fixed(one, separate, EVERYBODY).fix is not None) is fixed, most
+
+
 def test_on_many_bindings_all_but_the_flow_of_records_still_has_its_least(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where records go is asked of everybody, for each binding anew."""
     held = bindings(*CI, "TOPIC:L:approvals.eu User:ci@* ALLOW WRITE")

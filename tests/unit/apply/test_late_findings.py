@@ -110,6 +110,8 @@ def test_every_line_that_is_changed_dropped_added_or_moved_shows_at_the_next_one
     assert (whole.intact, whole.lines, whole.head, whole.notes) == (True, 6, line_digest(lines[-1]), ())
     assert verify("f", [], []).head == GENESIS
     assert verify("f", [], []).intact
+    # An empty file is whole, and none at all is not: it may have been taken away.
+    assert verify("f", None, []).problems == ("there is no such file",)
     for at in range(6):
         changed = [*lines[:at], lines[at].replace(b'"mark":""', b'"mark":"x"'), *lines[at + 1 :]]
         dropped = [*lines[:at], *lines[at + 1 :]]

@@ -111,6 +111,21 @@ def test_a_lease_is_renewed_before_it_ends_and_never_gone_meanwhile() -> None:
     assert cluster.state.bindings == frozenset()
 
 
+def test_a_lease_is_not_renewed_before_half_of_it_is_over() -> None:
+    """Each renewal is two writes, and a run asks before each request."""
+    cluster, clock = MemoryCluster(LIVE), StillClock()
+    lease = _lease(cluster, "1", clock=clock)
+    lease.take()
+    first, half = cluster.state.bindings, lease.remaining / 2
+    clock.seconds += half - 2
+    lease.renew(cluster.state)
+    assert cluster.state.bindings == first
+    clock.seconds += 4
+    lease.renew(cluster.state)
+    assert cluster.state.bindings != first
+    assert lease.remaining > 2 * half - 2
+
+
 class Lagging(MemoryCluster):
     """Lists what was there before the last writes, so many times."""
 

@@ -12,7 +12,8 @@ from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
 from reconciler.plan.file import parse_plan, plan_text
-from reconciler.plan.observed import Facts
+from reconciler.plan.kinds import kind_of
+from reconciler.plan.observed import Facts, StepState
 from reconciler.plan.proposal import Options, Plan, Selection, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.refusal import AcceptedGuard, Guard
@@ -227,3 +228,24 @@ def test_a_person_accepts_a_quota_of_a_login_by_name() -> None:
         assert not left or plan.refusals[0].message == (
             "User:ours, which is our own login, is limited to controller_mutation_rate 0.001 by user ours"
         )
+
+
+def test_what_has_to_be_set_again_after_a_deletion_is_judged_only_where_the_deletion_can_be() -> None:
+    one, other = (quota(QuotaEntity.of(ip=ip), connection_creation_rate=2) for ip in ("127.9", "127.0.0.9"))
+    step = Delete(one.with_again(other))
+    unread = ClusterState("c").with_listing(ClientQuota, Listing(gap="no right"))
+    assert kind_of(step).observe(step, unread).state is StepState.UNREADABLE
+    altered = quota(QuotaEntity.of(ip="127.9"), connection_creation_rate=7)
+    state = ClusterState("c").with_listing(ClientQuota, Listing(frozenset({altered, other})))
+    found = kind_of(step).observe(step, state)
+    assert (found.state, found.subject) == (StepState.STALE, one.subject)
+
+
+def test_a_limit_of_a_name_of_a_host_goes_beside_what_is_of_no_address() -> None:
+    """Its addresses are the resolver's: it may be that of a declared address, never that of a declared user."""
+    named = quota(QuotaEntity.of(ip="broker.example.com"), connection_creation_rate=2)
+    address, user = quota(QuotaEntity.of(ip="127.9"), connection_creation_rate=3), quota(ALICE, producer_byte_rate=1)
+    for kept, goes in ((user, True), (address, False)):
+        plan = planned(wanted(kept, absent=(named.entity,)), named, kept)
+        assert [step.change for step in plan.steps] == ([Delete(named)] if goes else [])
+        assert [item.reason for item in plan.skipped] == ([] if goes else [SkipReason.IMPOSSIBLE])
