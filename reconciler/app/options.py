@@ -149,7 +149,7 @@ def today() -> datetime.date:
 
 
 def now() -> datetime.datetime:
-    """Now in UTC; the one place that asks."""
+    """Now in UTC; the one place of use cases and commands that asks."""
     return datetime.datetime.now(datetime.UTC)
 
 

@@ -71,8 +71,7 @@ class RecordOptions:
 
 def new_run() -> str:
     """A name for a run: when it began, and what tells it from others of that second."""
-    now = datetime.datetime.now(datetime.UTC)
-    return f"{now:%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
+    return f"{now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}"
 
 
 def earlier_runs(journal: str, plan: str) -> list[PastRun]:

@@ -8,7 +8,7 @@ import click
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.cleanup import CleanupResult, KeptBridge, cleanup
-from reconciler.app.options import ConnectionOptions, PlanOptions
+from reconciler.app.options import ConnectionOptions, PlanOptions, now
 from reconciler.app.records import RecordOptions
 from reconciler.app.undo import undo
 from reconciler.apply.cleanup import Leftover
@@ -105,9 +105,9 @@ def _info_kept(kept: Iterable[KeptBridge]) -> None:
 def _lines(wanted: Sequence[Leftover]) -> list[str]:
     if not wanted:
         return ["Nothing is left of any run."]
-    lines, now = [], datetime.datetime.now(datetime.UTC)
+    lines, at = [], now()
     for leftover in wanted:
-        lines.append(f"Left by run {safe(leftover.run)}{age(leftover, now)}:")
+        lines.append(f"Left by run {safe(leftover.run)}{age(leftover, at)}:")
         lines += [f"  - bridge: {safe(str(bridge))}" for bridge in leftover.bridges]
         lines += [f"  - {safe(str(binding))}" for binding in leftover.bindings]
     return lines

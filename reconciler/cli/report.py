@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import click
 
 from reconciler import __version__
-from reconciler.app.options import ConnectionOptions
+from reconciler.app.options import ConnectionOptions, now
 from reconciler.cli.change_options import TRUNCATED, also_fail_on
 from reconciler.cli.console import CommandError, Exit, error, out, out_text, progress, style_for
 from reconciler.cli.options import SECRETS, Function
@@ -299,7 +299,7 @@ def command(
     could be made, not what it contains; with --fail-on, also whether it shows all rows. With --notify-webhook, a
     Slack-compatible message is sent too.
     """
-    options = _options(manifests, marker, as_of or _now())
+    options = _options(manifests, marker, as_of or now())
     printed = [name for name, file in outputs if file is None]
     if len(printed) > 1:
         raise CommandError("one format goes to stdout", f"write the others to files: -o {printed[1]}=FILE", Exit.USAGE)
@@ -317,7 +317,7 @@ def command(
         else:
             out_text(text)
     if notification is not None:
-        notify(notification, report, connection, _now())
+        notify(notification, report, connection, now())
     failing = also_fail_on(fail_on, (TRUNCATED,))
     return _truncated(report, cut) if TRUNCATED in failing else Exit.OK
 
@@ -389,7 +389,3 @@ def _write(text: str, file: str) -> None:
     except OSError as error:
         raise CommandError(f"the report cannot be written: {error}") from error
     progress(f"wrote {file}")
-
-
-def _now() -> datetime.datetime:
-    return datetime.datetime.now(datetime.UTC)
