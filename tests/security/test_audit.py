@@ -1,10 +1,10 @@
 """Whoever can write to the audit log cannot change what it says without being found out."""
 
 import json
-import multiprocessing
 import secrets
 import subprocess
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -23,6 +23,7 @@ from reconciler.results.audit import concerns_topic
 from reconciler.snapshot.document import snapshot_text
 from reconciler.system.journal import AuditLog
 from tests.integration.main_job import Job, job
+from tests.prepared import prepared
 from tests.worlds import binding
 
 LOG = LogIdentity("1" * 32, "host", "/a")
@@ -253,21 +254,12 @@ def test_a_file_that_is_no_log_is_left_alone(tmp_path: Path, text: str) -> None:
     assert (tmp_path / "a").read_text() == text
 
 
-def _append(path: str, name: str) -> None:
-    with AuditLog(log_at(path)) as audit:
-        for number in range(50):
-            audit.write({"record": "step", "by": name, "number": number})
-
-
 def test_runs_that_append_at_a_time_do_not_fork_the_chain(tmp_path: Path) -> None:
     """Several runs write to one file: one chain, every line in it."""
     path = str(tmp_path / "audit.jsonl")
-    spawn = multiprocessing.get_context("spawn")
-    writers = [spawn.Process(target=_append, args=(path, name)) for name in "abcd"]
-    for writer in writers:
-        writer.start()
-    for writer in writers:
-        writer.join()
+    with ThreadPoolExecutor(4) as writers:
+        ended = writers.map(lambda name: prepared().run("tests.security.appending", path, name, "4"), "abcd")
+        assert [*ended] == [0, 0, 0, 0]
     lines = _lines(Path(path))
     assert len(lines) == 200
     assert verify("a", lines, [line_digest(lines[-1])]).intact
