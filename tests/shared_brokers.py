@@ -1,6 +1,7 @@
 """Brokers that many tests use: every test file finds them without ACLs, topics and listed kinds of another's."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -9,11 +10,14 @@ from reconciler.kafka.cluster import KafkaCluster, connect
 from reconciler.kafka.secret_source import SecretSource
 from reconciler.kafka.settings import client_settings
 from reconciler.model.kinds.scram_user import ScramUser
+from reconciler.model.topic import Topic
 from reconciler.parts.local.sandbox.state import Sandbox
 from reconciler.ports import AnswerStatus, ReadRequest
 from tests.verbs import deletions
 
 _BATCH = 500
+#: Seconds.
+_PATIENCE: Final = 20
 
 
 @contextmanager
@@ -49,4 +53,15 @@ def clear(sandbox: Sandbox, connected: KafkaCluster | None = None, what: ReadReq
         for start in range(0, len(left), _BATCH):
             answers = connected.send(deletions(left[start : start + _BATCH]))
             assert all(answer.status is AnswerStatus.DONE for answer in answers), answers
+    if topics:
+        names = {topic.name for topic in topics}
+        await_topics(connected, names.isdisjoint)
     return None
+
+
+def await_topics(connected: KafkaCluster, shown: Callable[[Mapping[str, Topic]], bool]) -> None:
+    """Wait until a listing is as it is to be: a broker answers before it shows what was created or deleted."""
+    until = time.monotonic() + _PATIENCE
+    while not shown(topics := connected.read(ReadRequest(acls=False)).topics):
+        assert time.monotonic() < until, sorted(topics)
+        time.sleep(0.02)

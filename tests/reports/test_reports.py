@@ -25,7 +25,7 @@ from reconciler.snapshot.document import BrokerFacts, parse_snapshot, snapshot_t
 from tests.integration.main_job import connections_file, password_file
 from tests.prepared import search_path
 from tests.reports.cases import AREAS, PAGE, Case, read_cases, refreshed, spread
-from tests.shared_brokers import EVERYTHING, clear, opened
+from tests.shared_brokers import EVERYTHING, await_topics, clear, opened
 from tests.verbs import creations
 from tests.worlds import binding
 
@@ -221,6 +221,10 @@ def make(admin: KafkaCluster, live: Mapping[str, Any]) -> None:
     for items in filter(None, groups):
         answers = admin.send(creations(items))
         assert {answer.status for answer in answers} == {AnswerStatus.DONE}, answers
+    if topics := {topic["name"]: topic.get("partitions", 1) for topic in _topics(live)}:
+        await_topics(
+            admin, lambda live: topics.items() <= {name: one.num_partitions for name, one in live.items()}.items()
+        )
 
 
 def without_own(state: ClusterState, broker: Sandbox) -> ClusterState:
