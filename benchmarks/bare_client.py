@@ -46,8 +46,11 @@ def empty(client: AdminClient) -> None:
 
 
 def await_count(client: AdminClient, count: int) -> None:
-    """Waits until the broker shows ``count`` bindings: it applies them after it has answered."""
-    while read(client) != count:
+    """Waits a minute until the broker shows ``count`` bindings: it applies them after it has answered."""
+    until = time.monotonic() + 60
+    while (shown := read(client)) != count:
+        if time.monotonic() > until:
+            raise RuntimeError(f"{shown:,} ACLs are there, and not {count:,}")
         time.sleep(0.1)
 
 

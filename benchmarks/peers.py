@@ -6,7 +6,7 @@ its arguments, that starts ``jikkou`` or ``kafka-gitops``. Kafka's own ``kafka-a
 gets the bindings of ``benchmarks.bindings`` in files of its own form and connects without a login; ours logs in with
 SCRAM. Seconds by the clock and of processor time of the whole command, its children included: the least of the
 rounds, in each of which the tools run in turn. After each creation the broker has to show every ACL. A command that
-takes more than five minutes is ended, and its tool not asked again.
+takes more than five minutes is ended, and not run again.
 """
 
 import itertools
@@ -15,14 +15,11 @@ import shlex
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from confluent_kafka.admin import AdminClient
-
-from benchmarks.bare_client import client_of, empty, read
+from benchmarks.bare_client import await_count, client_of, create, empty
 from benchmarks.bindings import EACH, TOPIC, Row, rows
 from benchmarks.cluster import Bench, bench
 from benchmarks.paired import Command, Cost, cost
@@ -185,32 +182,31 @@ def kafka_acls(servers: str, bindings: Sequence[Row]) -> Iterator[tuple[str, Com
     yield "kafka-acls --add, one principal", Command(add)
 
 
-def _shown(client: AdminClient, count: int) -> None:
-    """Waits ten seconds until the broker shows so many ACLs; it applies them after it has answered."""
-    until = time.monotonic() + 10
-    while (live := read(client)) != count:
-        if time.monotonic() > until:
-            raise RuntimeError(f"{live:,} ACLs are there")
-        time.sleep(0.1)
+def measured(found: Bench, peers: Sequence[Peer], count: int, rounds: int) -> Mapping[str, list[Cost]]:
+    """What each tool's commands cost in each round; one that fails or takes too long is not asked again.
 
-
-def measured(found: Bench, peers: Sequence[Peer], count: int, rounds: int) -> Mapping[str, list[tuple[Cost, Cost]]]:
-    """What creating and planning cost in each round; what fails or takes too long is not asked again."""
+    A tool that could not create the ACLs plans with those of the bare client.
+    """
     client = client_of(found.settings)
-    costs: dict[str, list[tuple[Cost, Cost]]] = {peer.name: [] for peer in peers}
+    costs: dict[str, list[Cost]] = {f"{peer.name}, {what}": [] for peer in peers for what in ("create", "plan")}
     failed: set[str] = set()
+
+    def measure(name: str, command: Command) -> bool:
+        if name not in failed:
+            try:
+                costs[name].append(cost(command))
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                print(f"{name}: {str(error)[:2000]}", file=sys.stderr, flush=True)
+                failed.add(name)
+        return name not in failed
+
     for peer in itertools.chain.from_iterable([peers] * rounds):
-        if peer.name in failed:
-            continue
         empty(client)
         peer.forget()
-        try:
-            created = cost(peer.create)
-            _shown(client, count)
-            costs[peer.name].append((created, cost(peer.plan)))
-        except (RuntimeError, subprocess.TimeoutExpired) as error:
-            print(f"{peer.name}: {str(error)[:2000]}", file=sys.stderr, flush=True)
-            failed.add(peer.name)
+        if not measure(f"{peer.name}, create", peer.create):
+            create(client, 0, count // EACH)
+        await_count(client, count)
+        measure(f"{peer.name}, plan", peer.plan)
     return costs
 
 
@@ -242,9 +238,8 @@ def main(*words: str) -> None:
         ]
         costs = measured(found, peers, len(bindings), rounds)
         print(f"Kafka {sandbox.kafka_version}, {len(bindings):,} ACLs: seconds by the clock, processor seconds")
-        for name, answers in costs.items():
-            row(f"{name}, create", [created for created, _ in answers])
-            row(f"{name}, plan", [planned for _, planned in answers])
+        for name, each in costs.items():
+            row(name, each)
         for name, command in kafka_acls(servers, bindings):
             row(name, [cost(command)])
 
