@@ -38,6 +38,8 @@ _NUMBER: Final = struct.Struct("=i")
 _ONE: Final = threading.Lock()
 #: Of Python's own variables those that change nothing here: all that is forked is on a safe path (``-P``).
 _HARMLESS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONUNBUFFERED")
+#: With it, texts are what they are anyway, but that an input has to be UTF-8; the tour's commands have it.
+_STREAMS: Final = ("PYTHONIOENCODING", "utf-8")
 #: What a forked process may use is what the one that asks for it may: memory, and seconds of a processor.
 _LIMITED: Final = (int(resource.RLIMIT_AS), int(resource.RLIMIT_CPU))
 #: The program on PATH. What decides how Python itself works, no fork can take over: then it is the installed one.
@@ -45,8 +47,10 @@ _PROGRAM: Final = """\
 #!{python} -IS
 import os, sys
 try:
-    if any(name.startswith(("PYTHON", "LC_")) and name not in {harmless!r} or name == "TZ" for name in os.environ):
-        raise OSError
+    for name, value in os.environ.items():
+        if name.startswith(("PYTHON", "LC_")) and name not in {harmless!r} or name == "TZ":
+            if (name, value) != {streams!r}:
+                raise OSError
     import _signal as signal, _socket as socket, marshal, resource
     mask = os.umask(0)
     os.umask(mask)
@@ -107,6 +111,7 @@ class Prepared:
             _PROGRAM.format(
                 python=sys.executable,
                 harmless=_HARMLESS,
+                streams=_STREAMS,
                 limited=_LIMITED,
                 address=self._address,
                 home=str(self.home),
@@ -447,7 +452,7 @@ def _stream(number: int, mode: str, like: TextIO) -> TextIO:
         number,
         mode,
         encoding="utf-8",
-        errors=like.errors,
+        errors="strict" if number < 2 and _STREAMS in os.environ.items() else like.errors,
         buffering=1 if mode == "w" and (number == 2 or os.isatty(number)) else -1,
         closefd=False,
     )

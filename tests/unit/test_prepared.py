@@ -131,6 +131,18 @@ def test_the_forked_program_says_what_the_installed_one_says(tmp_path: Path) -> 
         assert (forked.stdout, forked.stderr) == (installed.stdout, installed.stderr)
 
 
+def test_the_encoding_of_streams_is_the_one_that_somebody_sets(tmp_path: Path) -> None:
+    def said(directory: Path, encoding: str) -> bytes:
+        environment = {"PATH": os.environ["PATH"], "LANG": "C.UTF-8", "PYTHONIOENCODING": encoding}
+        command = [str(directory / "reconciler"), "validate", "né"]
+        return subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, check=False).stderr
+
+    installed = said(_BIN, "utf-8")
+    assert "né" in installed.decode()
+    assert said(prepared().programs, "utf-8") == installed
+    assert said(prepared().programs, "ascii") == installed.decode().encode("ascii", "backslashreplace")
+
+
 def test_a_command_is_found_on_the_search_path(tmp_path: Path) -> None:
     done = _ran("/bin/sh", "-c", "command -v reconciler && command -v python", directory=tmp_path, PATH=search_path())
     assert done.stdout.split() == [str(prepared().programs / "reconciler"), str(_BIN / "python")]
