@@ -200,6 +200,11 @@ def test_the_least_to_take_away_is_the_least() -> None:
     assert fixed.fix == (held[0],)
 
 
+def test_nobody_logs_in_by_a_name_that_no_broker_reads() -> None:
+    held = bindings("TOPIC:L:orders nobody@* ALLOW WRITE", "TOPIC:L:orders User:a@* ALLOW WRITE")
+    assert Known.of(Authorizer(held), KNOWN).principals == ("User:a",)
+
+
 def test_what_takes_more_than_so_many_tries_has_no_least(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two bindings give the one right: each repair is judged, the first of them takes away both."""
     held = bindings(*CI, "TOPIC:P:approvals. User:ci@* ALLOW WRITE", "TOPIC:L:* User:ci@* ALLOW WRITE")

@@ -1,7 +1,7 @@
 """An apply while things go wrong: retries, unknown outcomes, other people, interruption, barriers."""
 
 import datetime
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
@@ -21,6 +21,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import Control, DesiredState, DesiredTopic, Expiry, Origin, read_moment
+from reconciler.model.listing import Change
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.plan.guards import DeleteLimits
@@ -414,3 +415,22 @@ def test_of_a_request_whose_answers_are_in_doubt_in_part_the_cluster_says_the_re
     ]
     result = applied(plan, FaultyCluster(memory, faults), live)
     assert [item.outcome for item in result.outcomes] == [Outcome.DONE, Outcome.UNKNOWN, Outcome.DONE]
+
+
+def test_what_a_broker_says_is_done_and_never_shows_is_unknown_and_nothing_that_relies_on_it_goes() -> None:
+    """Of two ALLOWs the wider goes once the narrower one is there: without it the principal would be shut out."""
+    wide, narrow = acl("x", operation="ALL"), acl("x")
+
+    class Forgets(MemoryCluster):
+        def send(self, changes: Sequence[Change]) -> list[Answer]:
+            rest = [change for change in changes if touched_binding(change) != narrow]
+            answers = iter(super().send(rest) if rest else ())
+            return [next(answers) if change in rest else Answer(AnswerStatus.DONE) for change in changes]
+
+    live = ClusterState("cluster", frozenset({wide}))
+    cluster = Forgets(live)
+    result = applied(planned(live, narrow), cluster, live)
+    first, *_ = result.outcomes
+    assert (first.outcome, first.code) == (Outcome.UNKNOWN, "not_shown")
+    assert cluster.state.bindings == {wide}
+    assert not result.succeeded

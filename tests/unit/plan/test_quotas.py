@@ -7,7 +7,7 @@ import pytest
 
 from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Expiry, Origin
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
-from reconciler.model.listing import Create, Delete, Listing, Update
+from reconciler.model.listing import Change, Create, Delete, Listing, Update
 from reconciler.model.scope import NameSelector, Scope, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
@@ -239,6 +239,11 @@ def test_what_has_to_be_set_again_after_a_deletion_is_judged_only_where_the_dele
     state = ClusterState("c").with_listing(ClientQuota, Listing(frozenset({altered, other})))
     found = kind_of(step).observe(step, state)
     assert (found.state, found.subject) == (StepState.STALE, one.subject)
+    # Nor is it set again as the plan has it where somebody has given it another value since.
+    other_now = quota(QuotaEntity.of(ip="127.0.0.9"), connection_creation_rate=7)
+    for kept, state_then in ((other, StepState.PENDING), (other_now, StepState.STALE)):
+        state = ClusterState("c").with_listing(ClientQuota, Listing(frozenset({one, kept})))
+        assert kind_of(step).observe(step, state).state is state_then
 
 
 def test_a_limit_of_a_name_of_a_host_goes_beside_what_is_of_no_address() -> None:
@@ -249,3 +254,16 @@ def test_a_limit_of_a_name_of_a_host_goes_beside_what_is_of_no_address() -> None
         plan = planned(wanted(kept, absent=(named.entity,)), named, kept)
         assert [step.change for step in plan.steps] == ([Delete(named)] if goes else [])
         assert [item.reason for item in plan.skipped] == ([] if goes else [SkipReason.IMPOSSIBLE])
+
+
+def test_deletions_are_a_share_of_what_was_there_before_what_is_done_of_the_plan() -> None:
+    """A limit that counts shares says the same before a run and in the middle of it."""
+    here, more, gone = (quota(QuotaEntity.of(name), request_percentage=1) for name in ("here", "more", "gone"))
+    altered = Update(quota(QuotaEntity.of("here"), request_percentage=2), here)
+    state = ClusterState("c").with_listing(ClientQuota, Listing(frozenset({here, more})))
+    step = Delete(here)
+    cases: list[tuple[list[Change], int]] = [([], 2), ([Create(more)], 1), ([Delete(gone)], 3), ([altered], 2)]
+    for done, there in cases:
+        deletions = kind_of(step).deletions([step], state, Scope(), done)
+        assert deletions is not None
+        assert (deletions.number, deletions.owned) == (1, there)

@@ -20,7 +20,7 @@ from reconciler.model.desired import Declaration, DesiredState, DesiredTopic, Or
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Create, Delete
 from reconciler.model.state import ClusterState
-from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicUse
+from reconciler.model.topic import Assignments, Layout, PartitionLayout, Topic, TopicUse
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
@@ -318,3 +318,12 @@ def test_a_topic_that_one_broker_can_stop_from_now_on_is_named() -> None:
         told = [one for one in plan.warnings if "one broker down stops every producer with acks=all" in one]
         assert bool(told) == (_needed(after, default) not in (None, _needed(before, default))), (before, after, default)
         assert not any("in.insync" in one.detail for one in plan.skipped)
+
+
+@pytest.mark.parametrize("replicas", [((1, 2), (1, 2, 3)), ((1, 2, 3), (1, 2)), ((1, 2, 3), (1, 2, 3))])
+def test_of_partitions_with_unlike_replicas_the_one_with_the_fewest_counts(replicas: Assignments) -> None:
+    live = ClusterState("c", topics={"a": Topic("a", 2, None, {}, None, replicas)})
+    plan = planned(live, Topic("a", configs={"min.insync.replicas": "2"}))
+    warnings = [line for line in plan.warnings if "one broker down stops every producer" in line]
+    assert len(warnings) == any(len(brokers) == 2 for brokers in replicas)
+    assert all("with 2 replicas of a partition" in line for line in warnings)
