@@ -160,6 +160,18 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "self._piece(names, host, but)",
     ): "a shortcut: what is kept is what is computed",
     (
+        "reconciler/access/comparison.py",
+        "_Groups.masks",
+        "return self._one.at_names(zone)",
+        "pass",
+    ): "a shortcut: several times the same table says the same",
+    (
+        "reconciler/access/holders.py",
+        "DutyHolders.__init__",
+        "flow and topics",
+        "flow",
+    ): "a shortcut: without topics nothing flows",
+    (
         "reconciler/access/hosts.py",
         "RangeIndex.around",
         "return",

@@ -12,6 +12,12 @@ _END: Final = "the end of the function, which returns None"
 #: As :data:`tests.mutants.equivalent.EQUIVALENT`, which has them too.
 EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     (
+        "reconciler/apply/sending.py",
+        "_send_alone",
+        "gradual and (problem := begin(run, batch))",
+        "(problem := begin(run, batch))",
+    ): "a shortcut: what is not gradual copies nothing that a throttle could be for",
+    (
         "reconciler/apply/cleanup.py",
         "without_live_bridges",
         "frozenset((marker.bridge for marker in marks.values())) & live.bindings",
