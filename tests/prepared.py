@@ -38,8 +38,10 @@ _NUMBER: Final = struct.Struct("=i")
 _ONE: Final = threading.Lock()
 #: Of Python's own variables those that change nothing here: all that is forked is on a safe path (``-P``).
 _HARMLESS: Final = ("PYTHONDONTWRITEBYTECODE", "PYTHONSAFEPATH", "PYTHONUNBUFFERED")
-#: With it, texts are what they are anyway, but that an input has to be UTF-8; the tour's commands have it.
+#: With these, texts are what they are anyway: those of the tour's commands, whose input has to be UTF-8, and of a
+#: Python that finds no locale in its environment and sets one.
 _STREAMS: Final = ("PYTHONIOENCODING", "utf-8")
+_COERCED: Final = ("LC_CTYPE", "C.UTF-8")
 #: What a forked process may use is what the one that asks for it may: memory, and seconds of a processor.
 _LIMITED: Final = (int(resource.RLIMIT_AS), int(resource.RLIMIT_CPU))
 #: The program on PATH. What decides how Python itself works, no fork can take over: then it is the installed one.
@@ -49,7 +51,7 @@ import os, sys
 try:
     for name, value in os.environ.items():
         if name.startswith(("PYTHON", "LC_")) and name not in {harmless!r} or name == "TZ":
-            if (name, value) != {streams!r}:
+            if (name, value) not in {same!r}:
                 raise OSError
     import _signal as signal, _socket as socket, marshal, resource
     mask = os.umask(0)
@@ -111,7 +113,7 @@ class Prepared:
             _PROGRAM.format(
                 python=sys.executable,
                 harmless=_HARMLESS,
-                streams=_STREAMS,
+                same=(_STREAMS, _COERCED),
                 limited=_LIMITED,
                 address=self._address,
                 home=str(self.home),
