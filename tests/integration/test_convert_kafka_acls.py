@@ -40,8 +40,7 @@ _BINDINGS = [
 
 
 def _listing(broker: Sandbox) -> str:
-    # A class archive of the same version can lie next to the jars.
-    [jars] = (found for found in jar_directory().glob("3.9.*") if found.is_dir())
+    jars = jar_directory() / broker.kafka_version
     config = broker.client_directory / "admin.properties"
     arguments = ["--bootstrap-server", broker.bootstrap, "--command-config", str(config), "--list"]
     java = [str(find_java().executable), "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-Xmx256m"]

@@ -3,12 +3,14 @@
 import datetime
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from reconciler.app.apply import ApplyOptions
 from reconciler.app.cleanup import cleanup
 from reconciler.app.records import RecordOptions
+from reconciler.apply import performing
 from reconciler.apply.environment import Outcome, Result
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Expiry
@@ -16,6 +18,7 @@ from reconciler.model.listing import Change, Create
 from reconciler.model.markers import break_glass_mark
 from reconciler.parts.edit.app.break_glass import break_glass
 from reconciler.parts.edit.app.grant import GrantTerms
+from reconciler.plan.step import Step
 from reconciler.ports import Answer, AnswerStatus, ClusterError
 from reconciler.snapshot.file import SnapshotCluster
 from tests.security.test_break_glass import ASKED, GIVEN, HOUR, MARK, NOW, STAYS, Stage, at, stage
@@ -144,7 +147,7 @@ def _clock(monkeypatch: pytest.MonkeyPatch, when: datetime.datetime) -> None:
 
 
 def test_a_run_that_stood_still_over_the_end_gives_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Between the mark and the access: the clock is asked again, right before the request."""
+    """Between the mark and the access: each phase asks the clock what has ended by then."""
     really = SnapshotCluster.send
 
     def send(cluster: SnapshotCluster, changes: Sequence[Change]) -> list[Answer]:
@@ -157,8 +160,24 @@ def test_a_run_that_stood_still_over_the_end_gives_nothing(stage: Stage, monkeyp
     monkeypatch.setattr(SnapshotCluster, "send", send)
     result = _give(stage)
     assert not result.succeeded
-    assert "ended at" in result.stopped
+    assert [one.code for one in result.outcomes] == ["ended_meanwhile"]
     assert stage.live() == {STAYS}, "nothing of it is on its way, so the mark goes too"
+
+
+def test_a_run_that_stood_still_in_its_phase_gives_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock is asked again, right before the request."""
+    ready = performing._ready
+
+    def stand_still(*words: Any) -> list[Step]:
+        found = ready(*words)
+        _clock(monkeypatch, NOW + 2 * HOUR)
+        return found
+
+    monkeypatch.setattr(performing, "_ready", stand_still)
+    result = _give(stage)
+    assert not result.succeeded
+    assert "ended at" in result.stopped
+    assert stage.live() == {STAYS}
 
 
 def test_a_run_that_stood_still_before_its_mark_gives_nothing(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
