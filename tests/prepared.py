@@ -65,11 +65,15 @@ try:
     channel.sendmsg([head], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
 except OSError:
     os.execv({installed!r}, [{installed!r}, *sys.argv[1:]])
+# From here on there may be a process that a signal is meant for; it waits until we know which.
+passed_on = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+signal.pthread_sigmask(signal.SIG_BLOCK, passed_on)
 channel.sendall(wanted)
 pid = int.from_bytes(channel.recv(4), sys.byteorder)
-for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+for number in passed_on:
     if signal.getsignal(number) is not signal.SIG_IGN:
         signal.signal(number, lambda number, _: os.kill(pid, number))
+signal.pthread_sigmask(signal.SIG_UNBLOCK, passed_on)
 status = os.waitstatus_to_exitcode(int.from_bytes(channel.recv(4), sys.byteorder))
 if status < 0:
     signal.signal(-status, signal.SIG_DFL)

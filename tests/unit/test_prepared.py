@@ -169,7 +169,7 @@ def _ended(process: "subprocess.Popen[bytes]", number: signal.Signals) -> int:
     while True:
         process.send_signal(number)
         try:
-            return process.wait(5)
+            return process.wait(20)  # a second one, in its end, would end it otherwise
         except subprocess.TimeoutExpired:
             assert time.monotonic() < until
 
