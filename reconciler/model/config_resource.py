@@ -8,7 +8,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Final, NamedTuple, Self
 
-from reconciler.model.acl import ResourcePattern
+from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Unmatched
 from reconciler.model.topic_configs import ConfigType
@@ -72,6 +72,8 @@ class ConfigResource:
     CAN_VALIDATE: ClassVar[bool] = True  # IncrementalAlterConfigs has a field for it
     ATOMIC: ClassVar[bool] = True  # one batch of records (``ConfigurationControlManager.incrementalAlterConfigs``)
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL
+    PLACE: ClassVar[ResourceType | None] = None
+    PERSONAL: ClassVar[bool] = False
     LISTED: ClassVar[Listed]
     DOCUMENT: ClassVar[ConfigDocument]
     KEYS: ClassVar[Mapping[str, ConfigKey]]

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
 
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclBinding, ResourcePattern
+from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
 from reconciler.model.characters import without_leading_blanks
 
 # A change of one resource: what is there before, and what is there after.
@@ -138,7 +138,8 @@ class ListedItem(Protocol):
     quotas``. ``CAN_VALIDATE``: whether Kafka's protocol can validate a change of one without performing it.
     ``ATOMIC``: whether Kafka takes all values of one in a single request, and writes them in one batch of records;
     otherwise each value is a request of its own (:func:`parts`). ``LEVEL``: the first level of ``metadata.version``
-    at which controllers change one; below it they refuse to.
+    at which controllers change one; below it they refuse to. ``PLACE``: the type of :attr:`place`, ``None`` where that
+    is ``None``. ``PERSONAL``: whether :attr:`principal` can name somebody.
     """
 
     KIND: ClassVar[str]
@@ -147,6 +148,8 @@ class ListedItem(Protocol):
     CAN_VALIDATE: ClassVar[bool]
     ATOMIC: ClassVar[bool]
     LEVEL: ClassVar[FeatureLevel]
+    PLACE: ClassVar[ResourceType | None]
+    PERSONAL: ClassVar[bool]
 
     @property
     def key(self) -> Any:

@@ -338,6 +338,14 @@ class Scope:
         items = self.include or ()
         return any(item.principals is None and item.resource_type is ResourceType.TOPIC for item in items)
 
+    def holds_listed(self, kind: type[ListedItem]) -> bool:
+        """Whether an item of ``include`` can select one of a listed kind, as :meth:`Selector.selects_listed` does."""
+        items = self.include or ()
+        if kind.PLACE is not None:
+            return any(item.principals is None and item.resource_type is kind.PLACE for item in items)
+        alone = (item.principals for item in items if item.principals is not None and item.resource_type is None)
+        return any(kind.PERSONAL or principals.any_name for principals in alone)
+
     def owns_listed(self, item: ListedItem, *, declared: bool) -> bool:
         """Whether a resource of a listed kind may be planned at all; without ``include`` only declared ones may."""
         included = declared if self.include is None else _selects_listed(self._included, item)

@@ -41,6 +41,7 @@ from reconciler.manifest.read.problem import Code, Problem
 from reconciler.model.desired import Origin
 from reconciler.model.flavor import APACHE, FLAVORS
 from reconciler.model.frozen import FrozenMap
+from reconciler.model.kinds import listed_types
 from reconciler.model.scope import Scope
 from reconciler.model.secrets import SECRET_SETTINGS, SecretPermit, clear_secret, has_reference
 from reconciler.model.state import FactSource, FactSources
@@ -180,16 +181,22 @@ FACTS: Final = FrozenMap(
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.%]+\]):([0-9]{1,5})", re.ASCII)
 
 
+_WHOSE: Final = (
+    "name there whose they are: {principals: …} alone of users and quotas, {groups: …} alone of group configs, "
+    "{principals: {any: true}} of client metrics"
+)
+
+
 def _report_pruning_nothing(kinds: Collection[str], scope: Scope, spec: MappingNode, findings: Findings) -> None:
     """Pruning reaches what ``include`` names, topics as topics; without that it would silently do nothing."""
     if Topic.KIND in kinds and not scope.holds_topics:
         message = "prune deletes no topics, because the scope includes none"
         fix = "add an item with topics and without principals to scope.include, such as {topics: {prefix: payments.}}"
         findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["prune"])
-    if scope.include is None and (others := sorted(set(kinds) - {Topic.KIND})):
-        message = f"prune changes no {' and no '.join(others)}, because there is no scope.include"
-        fix = "name there whose they are: {principals: …} of users and quotas, {groups: …} of group configs"
-        findings.add(Trouble(Code.PRUNES_NOTHING, message, fix), spec.keys["prune"])
+    if others := sorted(kind.KIND for kind in listed_types() if kind.KIND in kinds and not scope.holds_listed(kind)):
+        why = "there is no scope.include" if scope.include is None else "no item of scope.include selects one"
+        message = f"prune changes no {' and no '.join(others)}, because {why}"
+        findings.add(Trouble(Code.PRUNES_NOTHING, message, _WHOSE), spec.keys["prune"])
 
 
 def declare_stated(document: Document, wants: "StatedSpec | None", table: PatternTable) -> ClusterDeclaration | None:

@@ -85,6 +85,7 @@ class GroupConfig(ConfigResource):
     NOUN: ClassVar[str] = "GroupConfigs"
     WORDS: ClassVar[str] = "group configs"
     CONFIG: ClassVar[str] = "group config"
+    PLACE: ClassVar[ResourceType | None] = ResourceType.GROUP
     COPIES_SINCE: ClassVar[KafkaVersion | None] = (4, 4)  # KIP-1191
     LISTED: ClassVar[Listed] = Listed(
         32, 8, 1, "brokers before Kafka 4.1 do not list the groups that have configs (KIP-1142)"

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
+from reconciler.model.acl import ResourceType
 from reconciler.model.addresses import IpAddress, resolved
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Unmatched, unmatched_by_librdkafka
@@ -140,6 +141,8 @@ class ClientQuota:
     CAN_VALIDATE: ClassVar[bool] = True  # AlterClientQuotas has a field for it (KIP-546)
     ATOMIC: ClassVar[bool] = True  # one batch of records an entity (``ClientQuotaControlManager.alterClientQuotas``)
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
+    PLACE: ClassVar[ResourceType | None] = None
+    PERSONAL: ClassVar[bool] = True
     entity: _Entity
     values: _Limits = field(default_factory=FrozenMap)
     #: The live quota of the same address in another spelling, which stays.

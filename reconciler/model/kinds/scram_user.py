@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Annotated, ClassVar, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
+from reconciler.model.acl import ResourceType
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import BrokerRefusal, FeatureLevel, Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, Name, Reference, Says
@@ -59,6 +60,8 @@ class ScramUser:
     ATOMIC: ClassVar[bool] = False  # one mechanism of a user a request (``ScramControlManager``)
     #: ``MetadataVersion.isScramSupported``, which ``ScramControlManager`` asks before it sets or deletes one.
     LEVEL: ClassVar[FeatureLevel] = FeatureLevel(11, "3.5-IV2", "The current metadata.version does not support SCRAM")
+    PLACE: ClassVar[ResourceType | None] = None
+    PERSONAL: ClassVar[bool] = True
     name: Annotated[Name, Says("The user's name.", "svc-orders")]
     values: Annotated[
         Mapping[str, int], Says("The iterations by mechanism.", {"SCRAM-SHA-512": 8193}, default=REQUIRED)

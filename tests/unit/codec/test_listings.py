@@ -29,6 +29,8 @@ class _Thing:
     CAN_VALIDATE: ClassVar[bool] = False
     ATOMIC: ClassVar[bool] = True
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL
+    PLACE: ClassVar[ResourceType | None] = None
+    PERSONAL: ClassVar[bool] = False
     name: str
     principal: str | None = None
 
