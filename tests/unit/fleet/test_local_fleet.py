@@ -443,6 +443,8 @@ def test_whoever_may_alter_a_cluster_can_give_itself_the_rest(fleet: Fleet) -> N
     assert found["c0", "User:adm"] == "(may ALTER the cluster)"
     assert found["c1", "User:cfg"] == "(may ALTER_CONFIGS on the cluster)"
     assert not {name for name, who in found if who in ("User:adm", "User:cfg")} - {"c0", "c1"}
+    reach = {row[0]: row[1:3] for row in fleet.ask("blast-radius")}
+    assert [reach[who] for who in ("User:adm", "User:cfg", "User:orders")] == [[1, 1], [1, 1], [5, 0]]
 
 
 def test_a_reading_that_is_damaged_hides_no_other_and_is_named(fleet: Fleet) -> None:

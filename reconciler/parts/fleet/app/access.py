@@ -190,8 +190,8 @@ def _rights(held: Iterable[HeldRegion], seen: _SeenRegions) -> list[_Right]:
 Answer: TypeAlias = tuple[list[str], list[list[Any]]]
 Unit: TypeAlias = "tuple[Reading, ClusterDeclaration | None]"
 
-#: On CLUSTER: with these one may do anything.
-_OVER_CLUSTER: Final = ("ALTER", "CLUSTER_ACTION")
+#: On CLUSTER: with these one may do anything, by a listener of one's own too, on which one logs in as anybody.
+_OVER_CLUSTER: Final = ("ALTER", "ALTER_CONFIGS", "CLUSTER_ACTION")
 
 
 @dataclass(frozen=True, slots=True)
