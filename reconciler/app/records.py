@@ -6,6 +6,7 @@ What an apply writes down and where: its journal, its audit records, who is at w
 import contextlib
 import datetime
 import getpass
+import json
 import os
 import secrets
 import socket
@@ -200,11 +201,25 @@ def saved_plan(file: str) -> tuple[Plan, str]:
         return read_plan(file)
     except PlanFileError as error:
         other = str(error).startswith("not a saved plan")
+        if other and _is_of_a_fleet(file):
+            advice = "give its directory: `reconciler fleet approve DIR`, `reconciler fleet apply DIR`"
+            raise StaleError(
+                f"{file} is the plan of a fleet, and names a plan for each of its clusters", advice
+            ) from error
         advice = "plan again, and pass the plan file" if other else "plan again"
         raise StaleError(f"{file}: {error}", advice) from error
     except OSError as error:
         why, advice = broken_link(file) or error.strerror or str(error), "plan again"
         raise WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error
+
+
+def _is_of_a_fleet(file: str) -> bool:
+    """Whether a file that is no plan of a cluster has the id of a fleet's."""
+    try:
+        document = json.loads(Path(file).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and "fleetId" in document
 
 
 # Which commit the manifests are at, by the user's own git.

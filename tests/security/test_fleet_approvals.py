@@ -74,6 +74,20 @@ def test_too_few_signatures_send_nothing(fleet: Fleet, capsys: pytest.CaptureFix
     assert not (fleet.plans / "record.jsonl").exists()
 
 
+@pytest.mark.parametrize("command", ["approve", "show", "apply"])
+def test_a_fleets_plan_is_told_from_one_of_a_cluster(
+    fleet: Fleet, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """Whoever signs it by the command for one cluster is told the one that does."""
+    key = ("--key", str(fleet.people.person("alice")))
+    more = {"approve": key, "apply": (str(fleet.root / "m"), "--yes")}.get(command, ())
+    assert run([command, str(fleet.plans / "fleet.json"), *more]) == Exit.STALE
+    said = capsys.readouterr().err
+    assert "is the plan of a fleet" in said
+    assert "`reconciler fleet approve DIR`" in said
+    assert not list(fleet.plans.glob("*.sig"))
+
+
 def test_signers_without_a_number_are_a_mistake(fleet: Fleet) -> None:
     fleet.sign("alice")
     assert fleet.apply("--allowed-signers", str(fleet.people.signers), "--yes") == Exit.USAGE
