@@ -518,7 +518,7 @@ class FleetTour:
     def steps(self) -> Iterator[TourStep]:
         """Take the tour; a step is performed when it is asked for."""
         self.show("plain", "")
-        self.show("title", f"== 6. A fleet: this cluster before and after, and {SITES} more, on Spark ==")
+        self.show("title", f"== 7. A fleet: this cluster before and after, and {SITES} more, on Spark ==")
         store = ("--store", f"{PLACE}/store")
         with self.session():
             yield self._run(
