@@ -126,9 +126,11 @@ def test_a_fleet_that_contradicts_the_operator_is_refused(
 
 def test_guardrails_judge_every_cluster_of_a_fleet(fleet: _Fleet) -> None:
     """A proposal without the access test of the base branch grants what it forbids."""
-    assert fleet.plan().reason == ""
+    assert fleet.plan().failure is None
     base = fleet.write("base/all.yaml", _CLUSTER.format(facts=_HONEST) + _TEST)
-    assert fleet.plan(guardrails=str(Path(base).parent)).reason == "disagreed"
+    refused = fleet.plan(guardrails=str(Path(base).parent)).failure
+    assert refused is not None
+    assert refused.code == "disagreed"
 
 
 def test_guardrails_that_the_proposal_can_edit_are_refused_for_a_fleet(
@@ -150,7 +152,10 @@ def test_a_member_planned_under_guardrails_is_not_applied_without(
     fleet.live()
     operator = fleet.write("operator.yaml", _CLUSTER.format(facts=_HONEST))
     made = fleet.plan(operator, base)
-    assert (made.reason, made.steps) == ("", 1)
+    assert made.failure is None
+    assert made.member is not None
+    assert made.member.steps == 1
+    plan_id = made.member.plan_id
     plan = fleet.write("plan.json", made.text)
     place = f"prod=snapshot:{fleet.root / 'live' / 'prod.json'}"
 
@@ -165,7 +170,7 @@ def test_a_member_planned_under_guardrails_is_not_applied_without(
             plan,
             fleet.manifests,
             result,
-            made.plan_id,
+            plan_id,
             RecordOptions(operator="op"),
             ConnectionOptions(operator),
             guardrails=guardrails,

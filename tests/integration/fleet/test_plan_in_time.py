@@ -10,7 +10,7 @@ from reconciler.app.manifests import read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app.members import MemberConnections
-from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
+from reconciler.parts.fleet.app.plan import MemberPlan, PlanLimits, PlanTerms, plan_members
 from reconciler.parts.fleet.tables import store_at
 from reconciler.snapshot.document import snapshot_text
 
@@ -32,9 +32,9 @@ def test_one_that_is_silent_is_named_in_time(tmp_path: Path) -> None:
         text = "".join(CLUSTER.format(name=name, port=port) for name, port in ports.items())
         (tmp_path / "clusters.yaml").write_text(text, encoding="utf-8")
         texts = tuple(read_sources(str(tmp_path)))
-        terms = PlanTerms(texts, MemberConnections(ConnectionOptions()), PlanOptions(), None, at_once=1, timeout=1.5)
+        terms = PlanTerms(texts, MemberConnections(ConnectionOptions()), PlanOptions(), None, PlanLimits(1, 1.5))
         sides = list(map(MemberPlan.parse, plan_members(["silent", "closed"], "0", terms=terms)))
-    assert [(side.cluster, side.reason, side.message) for side in sides] == [
+    assert [(side.failure.cluster, side.failure.code, side.failure.message) for side in sides if side.failure] == [
         ("silent", "timed_out", "no plan in 1.5 s"),
         ("closed", "timed_out", "no plan in 1.5 s"),
     ]

@@ -89,17 +89,20 @@ def test_a_task_says_of_each_cluster_what_came_of_planning_it(fleet: Path) -> No
     terms = PlanTerms(texts, members, PlanOptions(allow_deletes=True), "commit")
     lines = plan_members(["changing", "declared", "guarded", "disagreeing", "absent"], "0", terms=terms)
     made = {one.cluster: one for one in (MemberPlan.parse(line) for line in lines)}
-    assert {name: one.reason for name, one in made.items()} == {
-        "changing": "",
-        "declared": "",
+    assert {name: one.failure and one.failure.code for name, one in made.items()} == {
+        "changing": None,
+        "declared": None,
         "guarded": "refused",
         "disagreeing": "disagreed",
         "absent": "not_planned",
     }
-    assert (made["changing"].steps, made["changing"].deletes) == (2, 1)
+    member, refused = made["changing"].member, made["guarded"].failure
+    assert member is not None
+    assert (member.steps, member.deletes) == (2, 1)
     assert bool(made["changing"].text) is True
-    assert made["declared"].text == ""
-    assert made["guarded"].message.startswith("limit: ")
+    assert (made["declared"].member, made["declared"].text) == (None, "")
+    assert refused is not None
+    assert refused.message.startswith("limit: ")
 
 
 def _task(fleet: Path, plan_id: str) -> ChildTask:

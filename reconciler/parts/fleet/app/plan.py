@@ -31,31 +31,26 @@ from reconciler.show.verdicts import plan_words, unmoved_words
 
 @dataclass(frozen=True, slots=True)
 class MemberPlan:
-    """What came of planning one cluster: a plan as ``text``, nothing to do, or by ``reason`` why there is no plan.
+    """What came of planning one cluster: a plan as ``text``, with what the fleet's plan says of it; else nothing to do.
 
-    A reason is ``refused`` (a guard), ``disagreed`` (a check), ``same_cluster`` (another one answers with this
-    ``cluster_id``), ``not_planned``, ``timed_out`` or ``unexpected``. ``seconds`` is the estimated time of applying it.
-    ``refused`` is how many changes guards left out of the plan, ``skipped`` how many differences stay.
-    ``review`` is what the plan does, ``unmoved`` what it says to look at where it has no step. ``notes`` say how it was
-    read otherwise than usual, and what a plan warns of that nobody saves.
+    Or a ``failure``, by whose code there is no plan: ``refused`` (a guard), ``disagreed`` (a check), ``same_cluster``
+    (another one answers with this ``cluster_id``), ``not_planned``, ``timed_out`` or ``unexpected``. ``unmoved`` is
+    what a plan without a step says to look at. ``notes`` say how it was read otherwise than usual, and what a plan
+    warns of that nobody saves.
     """
 
     cluster: str
+    member: Member | None = None
     text: str = ""
-    plan_id: str = ""
-    change_id: str = ""
-    steps: int = 0
-    deletes: int = 0
-    seconds: float = 0.0
-    reason: str = ""
-    message: str = ""
-    advice: str = ""
+    failure: Failure | None = None
     cluster_id: str = ""
     notes: str = ""
-    refused: int = 0
-    skipped: int = 0
-    review: tuple[str, ...] = ()
     unmoved: str = ""
+
+    @classmethod
+    def failed(cls, cluster: str, code: str, message: str, advice: str = "", cluster_id: str = "") -> "MemberPlan":
+        """There is no plan."""
+        return cls(cluster, failure=Failure(cluster, code, message, advice), cluster_id=cluster_id)
 
     def line(self) -> str:
         """What a task says: JSON without the plan's text, and that behind it, as it is: it is by far the most."""
@@ -66,23 +61,11 @@ class MemberPlan:
         """The inverse of :meth:`line`."""
         head, _, text = line.partition("\n")
         fields = json.loads(head)
-        return cls(**{**fields, "review": tuple(fields["review"]), "text": text})
-
-
-@dataclass(frozen=True, slots=True)
-class PlanTerms:
-    """What every task needs to plan: manifests, options, the commit that the driver sees, seconds to wait.
-
-    ``guardrails`` are the texts that hold the manifests: their directory need not be where a task runs.
-    """
-
-    texts: tuple[Source, ...]
-    connections: MemberConnections
-    options: PlanOptions
-    commit: str | None
-    at_once: int = 4
-    timeout: float = 300.0
-    guardrails: tuple[Source, ...] | None = None
+        if (member := fields["member"]) is not None:
+            fields["member"] = Member(**{**member, "review": tuple(member["review"])})
+        if fields["failure"] is not None:
+            fields["failure"] = Failure(**fields["failure"])
+        return cls(**{**fields, "text": text})
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +74,21 @@ class PlanLimits:
 
     at_once: int = 4
     timeout: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class PlanTerms:
+    """What every task needs to plan: manifests, options, the commit that the driver sees.
+
+    ``guardrails`` are the texts that hold the manifests: their directory need not be where a task runs.
+    """
+
+    texts: tuple[Source, ...]
+    connections: MemberConnections
+    options: PlanOptions
+    commit: str | None
+    limits: PlanLimits = PlanLimits()
+    guardrails: tuple[Source, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +130,7 @@ def plan_fleet(
     as_of = options.as_of or moment()
     options = replace(options, as_of=as_of)
     judging = None if guardrails is None else tuple(guardrails)
-    terms = PlanTerms(tuple(sources), connections, options, commit, limits.at_once, limits.timeout, judging)
+    terms = PlanTerms(tuple(sources), connections, options, commit, limits, judging)
     loaded(terms.texts)  # tasks that are forked from here then have them
     tasks = engine.task_count(len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
     lists = partition(fleet.clusters, [1] * len(fleet.clusters), tasks)
@@ -145,18 +143,16 @@ def plan_fleet(
 
 def _tally(line: str) -> Mapping[str, int]:
     made = MemberPlan.parse(line)
-    kinds = {"clusters differ": bool(made.text), "not planned": bool(made.reason)}
-    return {**kinds, "steps": made.steps, "deletions": made.deletes}
+    steps, deletes = (made.member.steps, made.member.deletes) if made.member is not None else (0, 0)
+    kinds = {"clusters differ": made.member is not None, "not planned": made.failure is not None}
+    return {**kinds, "steps": steps, "deletions": deletes}
 
 
 def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
     """Without a plan for clusters that are one under several names: none of their connections is believed."""
     found = same_cluster({item.cluster: item.cluster_id for item in made})
     return [
-        MemberPlan(item.cluster, reason=why.code, message=why.message, advice=why.advice)
-        if (why := found.get(item.cluster)) is not None
-        else item
-        for item in made
+        MemberPlan(item.cluster, failure=why) if (why := found.get(item.cluster)) is not None else item for item in made
     ]
 
 
@@ -167,11 +163,12 @@ def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> 
         if terms.guardrails is not None:
             manifests = held_by(manifests, terms.guardrails, terms.options.guardrails or "")
     except WorkflowError as error:
-        yield from (MemberPlan(name, reason="not_planned", message=f"{error}").line() for name in clusters)
+        yield from (MemberPlan.failed(name, "not_planned", f"{error}").line() for name in clusters)
         return
-    for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), terms.at_once, terms.timeout):
-        late = f"no plan in {terms.timeout:g} s"
-        found = made or MemberPlan(name, reason="timed_out", message=late, advice="Is it reachable from here?")
+    most, seconds = terms.limits.at_once, terms.limits.timeout
+    for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), most, seconds):
+        late = f"no plan in {seconds:g} s"
+        found = made or MemberPlan.failed(name, "timed_out", late, "Is it reachable from here?")
         yield found.line()
 
 
@@ -193,38 +190,25 @@ def _made(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> Memb
         answered = planned.live.cluster_id
         if checks_of(planned).stops:
             advice = "plan this cluster alone: that shows which of AccessTests, Ownership, TopicPolicy"
-            message = "policy checks failed"
-            return MemberPlan(name, reason="disagreed", message=message, advice=advice, cluster_id=answered)
+            return MemberPlan.failed(name, "disagreed", "policy checks failed", advice, answered)
     except PlanRefusedError as error:
-        return MemberPlan(name, reason="refused", message=error.message, advice=error.advice)
+        return MemberPlan.failed(name, "refused", error.message, error.advice)
     except WorkflowError as error:
-        return MemberPlan(name, reason="not_planned", message=error.message, advice=error.advice)
+        return MemberPlan.failed(name, "not_planned", error.message, error.advice)
     except Exception as error:  # one cluster's trouble, whatever it is, must not end the others
-        return MemberPlan(name, reason="unexpected", message=reason(error))
+        return MemberPlan.failed(name, "unexpected", reason(error))
     return replace(_planned(name, replace(planned.plan, source_commit=terms.commit)), cluster_id=answered)
 
 
 def _planned(name: str, plan: Plan) -> MemberPlan:
     if plan.stops or (plan.refused and not plan.steps):
         message = "; ".join(f"{refusal.guard}: {refusal.message}" for refusal in plan.refusals)
-        return MemberPlan(name, reason="refused", message=message, advice=plan.refusals[0].remedy)
+        return MemberPlan.failed(name, "refused", message, plan.refusals[0].remedy)
     if not plan.steps:
         warnings = "; ".join(dict.fromkeys((*plan.warnings, *plan.login_warnings)))
         return MemberPlan(name, notes=warnings, unmoved=unmoved_words(plan))
     text = plan_text(plan)
-    found = member_of(name, plan, text)
-    return MemberPlan(
-        name,
-        text,
-        found.plan_id,
-        found.change_id,
-        found.steps,
-        found.deletes,
-        found.seconds,
-        refused=found.refused,
-        skipped=found.skipped,
-        review=found.review,
-    )
+    return MemberPlan(name, member_of(name, plan, text), text)
 
 
 def member_of(cluster: str, plan: Plan, text: str) -> Member:
@@ -234,7 +218,7 @@ def member_of(cluster: str, plan: Plan, text: str) -> Member:
         cluster,
         whole,
         change,
-        _file_of(cluster),
+        f"plans/{cluster}.json",
         file_digest(text),
         len(plan.steps),
         sum(step.change.after is None for step in plan.steps),
@@ -243,10 +227,6 @@ def member_of(cluster: str, plan: Plan, text: str) -> Member:
         len(plan.skipped),
         tuple(map(str, plan_words(plan))),
     )
-
-
-def _file_of(cluster: str) -> str:
-    return f"plans/{cluster}.json"
 
 
 def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
@@ -259,33 +239,17 @@ def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | 
         tuple(
             PlannedWave(
                 wave.name,
-                tuple(_member(by_name[name]) for name in wave.clusters if by_name[name].text),
+                tuple(found for name in wave.clusters if (found := by_name[name].member) is not None),
                 wave.soak,
                 wave.max_failures,
-                tuple(name for name in wave.clusters if by_name[name].reason),
+                tuple(name for name in wave.clusters if by_name[name].failure is not None),
             )
             for wave in fleet.waves
         ),
-        tuple(item.cluster for item in ordered if not item.text and not item.reason and not item.unmoved),
-        tuple(Failure(item.cluster, item.reason, item.message, item.advice) for item in ordered if item.reason),
+        tuple(item.cluster for item in ordered if not (item.member or item.failure or item.unmoved)),
+        tuple(item.failure for item in ordered if item.failure is not None),
         fleet.limits,
         __version__,
         commit,
         tuple(Unmoved(item.cluster, item.unmoved) for item in ordered if item.unmoved),
-    )
-
-
-def _member(made: MemberPlan) -> Member:
-    return Member(
-        made.cluster,
-        made.plan_id,
-        made.change_id,
-        _file_of(made.cluster),
-        file_digest(made.text),
-        made.steps,
-        made.deletes,
-        made.seconds,
-        made.refused,
-        made.skipped,
-        made.review,
     )
