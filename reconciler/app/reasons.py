@@ -155,6 +155,10 @@ class StaleError(WorkflowError):
         self.findings = tuple(findings)
 
 
+class FleetPlanGivenError(StaleError):
+    """A file is the plan of a fleet, where that of one cluster is wanted."""
+
+
 class PlanRefusedError(WorkflowError):
     """A guard refuses; ``refusals`` name each guard and object, ``plan`` is what was about to be performed."""
 
