@@ -19,6 +19,7 @@ from typing import Any, Final
 
 from reconciler.app.options import now
 from reconciler.app.reasons import (
+    FleetPlanGivenError,
     HeldError,
     NoAuditTopicError,
     NoJournalError,
@@ -202,10 +203,8 @@ def saved_plan(file: str) -> tuple[Plan, str]:
     except PlanFileError as error:
         other = str(error).startswith("not a saved plan")
         if other and _is_of_a_fleet(file):
-            advice = "give its directory: `reconciler fleet approve DIR`, `reconciler fleet apply DIR`"
-            raise StaleError(
-                f"{file} is the plan of a fleet, and names a plan for each of its clusters", advice
-            ) from error
+            message = f"{file} is the plan of a fleet, and names a plan for each of its clusters"
+            raise FleetPlanGivenError(message) from error
         advice = "plan again, and pass the plan file" if other else "plan again"
         raise StaleError(f"{file}: {error}", advice) from error
     except OSError as error:

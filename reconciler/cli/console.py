@@ -478,6 +478,7 @@ _ADVICE: Final[dict[type[WorkflowError], str]] = {
     reasons.ManifestAccessError: "revoke other access by an edit: reconciler revoke, merge, apply",
     reasons.LongerAccessError: "to end it sooner, use reconciler break-glass revoke",
     reasons.NotApprovedError: "sign it with reconciler approve or fleet approve, or with ssh-keygen -Y sign",
+    reasons.FleetPlanGivenError: "give its directory: `reconciler fleet approve DIR`, `reconciler fleet apply DIR`",
     reasons.NoTopicsError: "begin with --defaults",
     reasons.UnknownFleetNameError: "give --fleet NAME",
     reasons.NoStoredRunError: "take one with `reconciler fleet snapshot`",
