@@ -69,7 +69,7 @@ def report_syntax(findings: Findings, error: yaml.MarkedYAMLError) -> None:
         Origin(path, mark.line + 1, mark.column + 1) for mark in (error.problem_mark, error.context_mark) if mark
     ] or [Origin(path, 1, 1)]
     stumbled = places[0]
-    if len(places) > 1 and not findings.line(stumbled.line).strip():
+    if not findings.line(stumbled.line).strip():
         places.reverse()
     words = ": ".join(part for part in (error.context, error.problem) if part)
     found = _Stumble(findings, words, places[0], stumbled)

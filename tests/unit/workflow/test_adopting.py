@@ -18,9 +18,12 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.model.desired import UNWRITTEN, Declaration, DesiredState
+from reconciler.model.listing import Delete
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.edit.app.adopt import Adoption, AdoptOptions, Difference, adopt
+from reconciler.parts.edit.kinds import topic as topic_kind
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 
 MANIFESTS = """\
@@ -161,3 +164,60 @@ def test_topics_go_where_names_begin_alike_and_else_into_one_new_document(place:
     absent = topics % "log" + "{topics: [{name: log.a, absent: true}, {name: log.b, absent: true}]}\n"
     assert adopted(absent) == [["log.a", "log.b", "pay.a", "pay.b", "pay.c"]]
     assert adopted(longer)[-1] == ["log.b", "pay.a", "pay.b", "pay.c"]
+
+
+_THROTTLES = {"leader.replication.throttled.replicas": "0:1,0:2", "follower.replication.throttled.replicas": "0:3"}
+
+
+@pytest.mark.parametrize(
+    ("assigned", "configs", "factor"),
+    [
+        (((1, 2, 3), (2, 3, 1)), {}, 3),
+        (((1, 2, 3), (2, 3, 1)), _THROTTLES, None),
+        (((1, 2, 3, 4), (2, 3, 1)), {}, None),
+    ],
+)
+def test_what_only_a_move_of_replicas_sets_is_not_adopted(
+    place: Path, assigned: tuple[tuple[int, ...], ...], configs: dict[str, str], factor: int | None
+) -> None:
+    """Declared, throttles would come back with the next plan, and replicas that were to go."""
+    new = Topic("new", 2, len(assigned[0]), {**configs, "retention.ms": "1000"}, replica_assignments=assigned)
+    state = replace(LIVE, topics={"new": new})
+    (place / "live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1, 2, 3, 4))), encoding="utf-8")
+    found = adoption(place, AdoptOptions(only=("topics=new",), reason="seen by hand"))
+    (text,) = (text or "" for text in found.edit.files.values())
+    (declared,) = (document for document in yaml.safe_load_all(text) if document["kind"] == "Topics")
+    item = {"name": "new", "partitions": 2, "configs": {"retention.ms": "1s"}}
+    assert item | ({"replicationFactor": factor} if factor else {}) in declared["spec"]["topics"]
+    assert ("# seen by hand; no replicationFactor is written: its partitions have" in text) is (factor is None)
+
+
+def test_nor_is_the_number_of_replicas_where_some_are_out_of_sync() -> None:
+    """A reassignment that only adds replicas looks finished but for that."""
+    new = Topic("new", 1, 4, replica_assignments=((1, 2, 3, 4),))
+    for out_of_sync, factor in ((frozenset({"new"}), None), (frozenset({"other"}), 4)):
+        live = replace(LIVE, topics={"new": new}, under_replicated=out_of_sync)
+        state = topic_kind.adopted(DesiredState(), Delete(new), live, Declaration(UNWRITTEN))
+        assert isinstance(state, DesiredState)
+        assert state.topics["new"].topic == Topic("new", 1, factor)
+
+
+@pytest.mark.parametrize(
+    ("declared", "kept"), [("partitions: 1", 1), ("partitions: 2", 0), ("replicaAssignments: [[1, 2], [1, 2]]", 0)]
+)
+def test_a_number_of_replicas_that_move_is_not_adopted_for_a_topic_that_is_declared(
+    place: Path, declared: str, kept: int
+) -> None:
+    """Of the same topic, the number of partitions is."""
+    count = ", replicationFactor: 3" if "partitions" in declared else ""
+    head = MANIFESTS.split("---\n# Who", maxsplit=1)[0]
+    topics = "---\napiVersion: reconciler/v1\nkind: Topics\nmetadata: {name: t}\nspec:\n  topics:\n"
+    (place / "m" / "all.yaml").write_text(head + topics + f"    - {{name: new, {declared}{count}}}\n", encoding="utf-8")
+    new = Topic("new", 2, 4, _THROTTLES, replica_assignments=((1, 2, 3, 4), (1, 2, 3, 4)))
+    state = replace(LIVE, bindings=frozenset(), topics={"new": new})
+    (place / "live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1, 2, 3, 4))), encoding="utf-8")
+    found = adoption(place)
+    assert found.kept == kept
+    assert "replicas that move or are out of sync" in found.refused[0].reason
+    texts = [text or "" for text in found.edit.files.values()]
+    assert [f"{{name: new, partitions: 2{count}}}" in text for text in texts] == [True] * kept

@@ -14,6 +14,8 @@ from reconciler.model.topic_configs import THROTTLE_CONFIGS, normal_form, readab
 
 #: More than these are split into files by what stands before the first dot.
 ONE_FILE: Final = 50
+#: Why the number of a topic's replicas is none to declare.
+PASSING: Final = "its partitions have unequal numbers of replicas, or replicas that move or are out of sync"
 #: Fewer topics say for themselves what they are.
 FEWEST_FOR_DEFAULTS: Final = 4
 
@@ -25,7 +27,7 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
     """
     expressible: dict[str, Topic] = {}
     left = []
-    for topic in sorted(_lasting(topic, state) for topic in state.topics.values()):
+    for topic in sorted(lasting(topic, state) for topic in state.topics.values()):
         key = collision_key(topic.name)
         problem = topic_problem(topic)
         if problem is None and key in expressible:
@@ -40,10 +42,9 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
     comments = [f"Topic {item.item.name}: {item.reason}" for item in left if isinstance(item.item, Topic)]
     comments += [f"Topic {name} could not be read: {problem}" for name, problem in state.unreadable_topics.items()]
     comments += [
-        f"Topic {topic.name}: no replicationFactor is written: its partitions have unequal numbers of replicas, or "
-        "replicas that move or are out of sync"
+        f"Topic {topic.name}: no replicationFactor is written: {PASSING}"
         for topic in expressible.values()
-        if _is_passing(state.topics[topic.name], state)
+        if is_passing(state.topics[topic.name], state)
     ]
     comments += [f"The topics may not be whole: {state.topic_gap}"] if state.topic_gap is not None else []
     return Part({**_files(list(expressible.values()), style), **gone}, tuple(left), tuple(comments))
@@ -53,8 +54,8 @@ def differences(
     state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
 ) -> Iterator[str]:
     """Topics that the manifests have otherwise, or too many."""
-    lasting = {name: _lasting(topic, state) for name, topic in state.topics.items()}
-    topics = {name: in_normal_form(topic) for name, topic in lasting.items() if topic not in left}
+    live = {name: lasting(topic, state) for name, topic in state.topics.items()}
+    topics = {name: in_normal_form(topic) for name, topic in live.items() if topic not in left}
     declared = {name: topic.topic for name, topic in wanted.topics.items() if not topic.absent}
     yield from (f"topic {name} differs" for name in sorted(topics) if declared.get(name) != topics[name])
     yield from (f"too much: topic {name}" for name in sorted(declared.keys() - topics.keys()))
@@ -62,17 +63,17 @@ def differences(
     yield from (f"absent topic {name} differs" for name in sorted(absent ^ (style.absent - {*left})))
 
 
-def _is_passing(topic: Topic, state: ClusterState) -> bool:
+def is_passing(topic: Topic, state: ClusterState) -> bool:
     """Whether the number of its replicas is none to declare: unequal, throttled as in a move, or not all in sync."""
     unequal = len(set(map(len, topic.replica_assignments or ()))) > 1
     return unequal or not THROTTLE_CONFIGS.isdisjoint(topic.configs) or topic.name in state.under_replicated
 
 
-def _lasting(topic: Topic, state: ClusterState) -> Topic:
+def lasting(topic: Topic, state: ClusterState) -> Topic:
     """The topic without what a move of replicas sets and takes away."""
     configs = {name: text for name, text in topic.configs.items() if name not in THROTTLE_CONFIGS}
     found = topic if len(configs) == len(topic.configs) else topic.with_configs(configs)
-    return replace(found, replication_factor=None) if _is_passing(topic, state) else found
+    return replace(found, replication_factor=None) if is_passing(topic, state) else found
 
 
 def in_normal_form(topic: Topic) -> Topic:

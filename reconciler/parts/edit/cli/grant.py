@@ -281,7 +281,7 @@ def adopt_command(
         progress(f"{counted(found.found, 'difference')}, {found.kept:,} kept; a plan then finds {found.left or 'none'}")
     words = f"Adopt {counted(found.kept, 'difference')} of {cluster or 'the cluster'}"
     status = keep(OutputKind.ADOPT, found.edit, keeping, message=words, output=output, nothing="Nothing to adopt.")
-    return Exit.DIFFERENT if found.refused and status == Exit.OK else status
+    return Exit.DIFFERENT if found.refused else status
 
 
 def _all(differences: Sequence[Difference]) -> Sequence[Difference]:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Set
 from dataclasses import replace
 
 from reconciler.manifest.documents.topics import TopicsDeclaration
-from reconciler.manifest.write.kinds.topic import in_normal_form
+from reconciler.manifest.write.kinds.topic import PASSING, in_normal_form, is_passing, lasting
 from reconciler.manifest.write.pages import Book, NewDocument, Page, fits, match_labels, new_name, new_path, teams
 from reconciler.manifest.write.spans import (
     NOTE,
@@ -409,7 +409,13 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
             problem = topic_problem(topic)
             if problem is not None:
                 return problem
-            wish = DesiredTopic(replace(topic, topic_id=None, replica_assignments=None), said.origin, note=_note(said))
+            found = lasting(topic, live)
+            notes = [_note(said), f"no replicationFactor is written: {PASSING}" if is_passing(topic, live) else None]
+            wish = DesiredTopic(
+                replace(found, topic_id=None, replica_assignments=None),
+                said.origin,
+                note="; ".join(text for text in notes if text) or None,
+            )
         case Update(TopicConfigs(name=name, configs=before)):
             there = state.topics[name]
             configs = {key: text for key, text in there.topic.configs.items() if before.get(key, text) is not None}
@@ -419,8 +425,11 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
             if name not in live.topics or name not in state.topics or state.topics[name].absent:
                 return "the cluster has it in a way that no manifest can declare"
             there, found = state.topics[name], live.topics[name]
+            passing = is_passing(found, live)
+            if passing and (there.topic.replica_assignments or getattr(change, "what", "").startswith("replica")):
+                return f"{PASSING}: their number is none to declare"
             stated = [name for name in TOPIC_ATTRIBUTES.values() if getattr(there.topic, name) is not None]
-            counts = {name: getattr(found, name) for name in stated}
+            counts = {name: getattr(found, name) for name in stated if not passing or name != "replication_factor"}
             wish = replace(there, topic=replace(there.topic, replica_assignments=None, **counts))
             if isinstance(change, Impossible) and change.what.startswith("config "):
                 return "brokers of this release refuse the config: remove it"
