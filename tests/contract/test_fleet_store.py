@@ -270,7 +270,10 @@ def test_old_runs_go_and_what_a_kept_one_names_stays(store: FleetStore) -> None:
     store.files.write("bindings/taken=run-9/cluster=c/being-taken.parquet", b"1")
     store.commit(_run("run-2"))
     store.commit(_run("run-3", kept))
+    for name in ("run-2-a", "run-3-a", "run-3-b"):
+        store.keep_drift(name, FleetDrift(name, "now", 0, 0, 0, (ClusterDrift("c"),)))
     assert store.forget(["run-2", "run-3", "other"]) == ["run-2"]
+    assert list(store.files.names("results")) == ["run=run-3-a", "run=run-3-b"]
     assert store.run_ids() == ["run-3"]
     assert list(store.files.names("bindings")) == ["taken=run-1", "taken=run-9"]
     store.commit(_run("run-4"))  # the newest one; those of others that stay keep what they name

@@ -26,6 +26,7 @@ from reconciler.app.reasons import (
 from reconciler.app.records import RecordOptions, save_plan
 from reconciler.apply.audit import GENESIS, LogIdentity, Sight, about_command, break_glass_lines, chained
 from reconciler.apply.environment import Identity, LeaseRequest, Result
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, ResourcePattern, ResourceType
 from reconciler.model.desired import Expiry, moment_text
@@ -537,6 +538,16 @@ def test_guards_and_access_tests_are_asked(stage: Stage) -> None:
     )
     with pytest.raises(FailedChecksError):
         stage.give()
+    assert stage.live() == {STAYS}
+
+
+def test_a_test_that_fails_is_shown_and_nothing_is_given(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    stage.declare(
+        ACLS + "---\napiVersion: reconciler/v1\nkind: AccessTests\nmetadata: {name: t}\nspec:\n  tests:\n"
+        "    - {name: never, principals: [User:ops], mustNot: READ, topics: [team.orders]}\n"
+    )
+    assert run(give_now(stage)) == Exit.FAILED_CHECK
+    assert "never" in capsys.readouterr().err
     assert stage.live() == {STAYS}
 
 

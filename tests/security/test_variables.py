@@ -72,6 +72,12 @@ def test_a_value_is_code_in_a_policy() -> None:
     assert problems("x') || true || ('", f"{{rules: [{rule}]}}", "TopicPolicy") == {"KR029"}
 
 
+def test_the_characters_of_a_variable_are_no_code_of_a_value() -> None:
+    """Escaped, they are text of the expression itself, whatever the values are."""
+    rule = "{name: r, topics: {any: true}, expression: \"name != '$${vars.v}'\"}"
+    assert problems("x') || true || ('", f"{{rules: [{rule}]}}", "TopicPolicy") == set()
+
+
 @pytest.mark.parametrize("value", ["a\u202eb", "a\u200bb", "e\u0301"])
 def test_a_value_holds_what_nobody_sees(value: str) -> None:
     """A value with characters that a reviewer cannot see or tell is refused in the Cluster document."""

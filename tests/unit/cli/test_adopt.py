@@ -126,3 +126,44 @@ def test_an_override_of_several_topics_is_left_to_a_person(tmp_path: Path, capsy
 
 
 _ODD = (("one", 9, 7), ("two", 6, 1))
+
+
+_LOST = "    - {name: a, partitions: 1}"
+_OWN = "    - {name: a, partitions: 1, configs: {retention.ms: 1d}}"
+
+
+@pytest.mark.parametrize(
+    ("before", "configs", "after"),
+    [
+        (f"  defaults: {{configs: {{retention.ms: 1d}}}}\n  topics:\n{_LOST}", {}, f"  topics:\n{_LOST}"),
+        (
+            f"  defaults:\n    partitions: 3\n    configs: {{retention.ms: 1d}}\n  topics:\n{_LOST}",
+            {},
+            f"  defaults:\n    partitions: 3\n  topics:\n{_LOST}",
+        ),
+        (f"  topics:\n{_OWN}", {}, f"  topics:\n{_LOST}"),
+        (
+            f"  topics:\n{_OWN}",
+            {"cleanup.policy": "compact"},
+            f"  topics:\n{_OWN.replace('retention.ms: 1d', 'cleanup.policy: compact')}",
+        ),
+        (
+            f"  topics:\n{_OWN.replace('partitions: 1', 'replicaAssignments: [[1, 2]]')}",
+            {"retention.ms": str(2 * _DAY)},
+            f"  topics:\n{_OWN.replace('partitions: 1', 'replicaAssignments: [[1, 2]]').replace('1d', '2d')}",
+        ),
+    ],
+    ids=["all defaults go", "other defaults stay", "own configs go", "others come", "assignments stay"],
+)
+def test_configs_that_others_unset_or_set_leave_and_come_alone(
+    before: str, configs: dict[str, str], after: str, tmp_path: Path
+) -> None:
+    manifests, live = tmp_path / "m", tmp_path / "live.json"
+    manifests.mkdir()
+    (manifests / "c.yaml").write_text(_TWO.format(name="prod").removesuffix("---\n"), encoding="utf-8")
+    head = "apiVersion: reconciler/v1\nkind: Topics\nmetadata: {name: t}\nspec:\n"
+    (manifests / "t.yaml").write_text(f"{head}{before}\n", encoding="utf-8")
+    topic = Topic("a", 1, 2, configs, replica_assignments=((1, 2),))
+    live.write_text(snapshot_text(ClusterState("demo", topics={"a": topic})), encoding="utf-8")
+    assert run(["adopt", str(manifests), "-c", f"prod=snapshot:{live}", "--all", "--write"]) == 0
+    assert (manifests / "t.yaml").read_text(encoding="utf-8") == f"{head}{after}\n"

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from reconciler.app.reasons import WorkflowError
-from reconciler.cli.console import Exit
+from reconciler.cli.console import CommandError, Exit
 from reconciler.cli.main import run
 from reconciler.parts.fleet.app.apply import BatchBegun, FleetEvent, GateClosed
 from reconciler.parts.fleet.cli.plan import (
+    _check_consent,
     _told,
     duration,
     fleet_plan_lines,
@@ -18,7 +19,7 @@ from reconciler.parts.fleet.cli.plan import (
     quiet_fleet_plan,
     status_unplanned,
 )
-from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, Gate, Member, PlannedWave
+from reconciler.parts.fleet.proposal import ApplyRecord, FleetPlan, Gate, Member, PlannedWave, fleet_plan_id
 from reconciler.results.fleet_drift import Failure
 from tests.unit.fleet.test_local_fleet import DECLARED, READ, Fleet, fleet
 
@@ -124,6 +125,33 @@ def test_a_plan_shows_the_gravest_changes_and_counts_the_others() -> None:
     assert "refused by a limit; 41" in quiet_fleet_plan(plan, refused=True)
 
 
+def test_a_gate_stands_between_waves_and_a_cluster_that_is_not_planned_says_what_to_do() -> None:
+    waves = (
+        PlannedWave("empty", (), 0.0, 0),
+        PlannedWave("first", (_member("a", "1"),), 3600.0, 0, ("lost",)),
+        PlannedWave("rest", (_member("b", "2"),), 60.0, 0),
+    )
+    failures = (
+        Failure("lost", "unreachable", "no broker", attempts=1, advice="look"),
+        Failure("zone", "timed_out", "no answer", attempts=1),
+    )
+    plan = FleetPlan("world", "2026-11-27", waves, (), failures)
+    assert [line for line in fleet_plan_lines(plan) if line][1:-2] == [
+        "wave empty: 0 clusters",
+        "wave first: 1 cluster",
+        "  a: 1 step, 0 deletions",
+        "      change-1",
+        "── gate: no failure, then wait 1h ──",
+        "  1 cluster not planned: the gate stays shut",
+        "wave rest: 1 cluster",
+        "  b: 1 step, 0 deletions",
+        "      change-2",
+        "  not planned: lost: unreachable: no broker",
+        "      look",
+        "  not planned: zone: timed_out: no answer",
+    ]
+
+
 def test_what_a_change_does_comes_before_how_long_it_is() -> None:
     """Forty long changes that open nothing do not hide a short one that does, nor one that is for good."""
     harmless = tuple(replace(_member(f"c{n:02}", f"{n:02}", 500 + n), review=("Harmless",)) for n in range(40))
@@ -176,6 +204,16 @@ def test_nobody_applies_what_nobody_has_agreed_to(
         assert "nobody approved the plans of 1 clusters" in said
         assert "c1: change-" in said
     assert not (fleet.plans / "record.jsonl").exists()
+
+
+def test_what_was_agreed_to_by_its_id_is_asked_about_no_more() -> None:
+    plan = FleetPlan("world", "2026-11-27", (PlannedWave("all", (_member("a", "1"), _member("b", "2"))),))
+    for ids in ((fleet_plan_id(plan),), ("change-1", "change-2"), ("change-1", "plan-b")):
+        _check_consent(plan, ids, yes=False, expand=False)
+    _check_consent(plan, (), yes=True, expand=False)
+    with pytest.raises(CommandError, match="nobody approved the plans of 1 clusters") as refused:
+        _check_consent(plan, ("change-1",), yes=True, expand=False)
+    assert refused.value.status == Exit.STALE
 
 
 def test_nobody_locks_a_fleet_whom_nobody_asked(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> None:

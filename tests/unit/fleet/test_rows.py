@@ -1,5 +1,6 @@
 """Rows, buckets, digests, headers, and how work is shared out."""
 
+import datetime
 import hashlib
 import struct
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from reconciler.model.desired import Declaration, DesiredItem, DesiredState, Des
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
 from reconciler.model.listing import Create, Delete, Listing
+from reconciler.model.markers import break_glass_mark
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
@@ -37,6 +39,7 @@ from reconciler.parts.fleet.tables import (
     table_rows,
 )
 from reconciler.parts.fleet.tasks.comparing import Rules, Unit, _compared_topics, _doubt
+from reconciler.parts.fleet.tasks.logs import LoggedCluster, live_bindings
 from reconciler.plan.difference import DiffRules
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, HeaderError, Reading, parse_run, run_text
 from tests.property.strategies import bindings, opaque_bindings, wild_bindings, wild_text
@@ -214,3 +217,20 @@ def test_a_reading_says_what_it_does_not_know_and_a_comparison_plans_nothing_aga
     assert changes == []
     assert skipped == {"topic hidden": "not all seen", over.subject: "refused"}
     assert doubt == "the ACL listing may not be whole: in parts; 1 live ACL entries cannot be named"
+
+
+def test_logs_are_judged_by_what_grants_something_on_reserved_names_too(tmp_path: Path) -> None:
+    """Whoever may alter ACLs can write one there; marks and sentinels permit nobody anything."""
+    files = store_at(str(tmp_path)).files
+    granted = binding("User:ops ALLOW READ on TOPIC orders")
+    mark = break_glass_mark(granted, datetime.datetime(2027, 1, 2, tzinfo=datetime.UTC))
+    sentinel = binding("User:mallory ALLOW ALTER_CONFIGS on TOPIC __kr.x")
+    hidden = {
+        binding("User:mallory ALLOW READ on TOPIC PREFIXED __kr."),
+        binding("User:eve ALLOW READ on GROUP __kr.g"),
+    }
+    state = ClusterState("c", frozenset({granted, mark, sentinel, *hidden}))
+    reading = write_live(state, Scope(), Place(files, "live", "c", "0"), "2027-01-01T00:00:00Z")
+    found, opaque = live_bindings(LoggedCluster("c", "c", reading), files)
+    assert (found, opaque) == ({granted, *hidden}, ())
+    assert live_bindings(LoggedCluster("c", "c"), files) == (None, ())

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.app.reasons import WorkflowError
+from reconciler.app.terms import stated_facts
 from reconciler.cli.main import run
+from reconciler.manifest.manifests import load
+from reconciler.manifest.read.findings import Source
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app import engines, runs
@@ -34,6 +37,19 @@ from tests.worlds import binding
 )
 def test_a_file_is_of_the_cluster_that_is_named_or_of_its_stem(text: str, name: str) -> None:
     assert [source.cluster for source in file_readers(None, [text])] == [name]
+
+
+def test_a_file_has_the_scope_and_the_facts_of_its_cluster_where_manifests_have_it() -> None:
+    text = (
+        "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\n"
+        "spec: {superUsers: ['User:root'], scope: {include: [{topics: {prefix: ours.}}]}}\n"
+    )
+    manifests = load([Source("a.yaml", text)])
+    prod, other = file_readers(manifests, ["live/prod.json", "live/other.json"])
+    assert prod.scope == manifests.clusters["prod"].scope != Scope()
+    assert prod.stated is not None
+    assert prod.stated == stated_facts(manifests.clusters["prod"])
+    assert (other.scope, other.stated) == (Scope(), None)
 
 
 def test_what_was_compiled_before_and_a_plan_start_no_spark_of_however_many_clusters(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import AmbiguousClusterError, RequestError
 from reconciler.cli.main import run
 from reconciler.model.kinds.scram_user import DEFAULT_ITERATIONS, DISABLED_ITERATIONS
@@ -78,6 +79,37 @@ def test_without_a_cluster_it_is_disabled_wherever_it_is_declared(place: Path) -
         disable(str(place), None, "User:gone", NO_TERMS)
     with pytest.raises(RequestError, match="is not the principal of a SCRAM user"):
         disable(str(place), None, "Group:a", NO_TERMS)
+
+
+def test_what_is_disabled_is_below_the_path_that_is_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["users", "disable", "User:orders", "--path", str(place), "--write"]) == 0
+    assert "disabled: true" in (place / "users.yaml").read_text(encoding="utf-8")
+    assert f"reconciler apply --path {place}" in capsys.readouterr().err
+
+
+def test_a_reference_is_to_be_permitted_by_the_clusters_that_declare_the_user(place: Path) -> None:
+    """Or by the one that is asked for, or by any where it is new."""
+    with (place / "cluster.yaml").open("a", encoding="utf-8") as file:
+        file.write(OTHER)
+    declared = USERS.replace("spec:\n", "spec:\n  clusters: {matchLabels: {env: prod}}\n")
+    (place / "users.yaml").write_text(declared, encoding="utf-8")
+    connections = place.parent / "connections.yaml"
+    connections.write_text(
+        CLUSTER.replace('"]}', '"], userSecrets: {envPrefixes: [KAFKA_USER_]}}').replace(", labels: {env: prod}", "")
+        + OTHER.replace(", labels: {env: dev}", ""),
+        encoding="utf-8",
+    )
+
+    def objections(cluster: str | None, principal: str, reference: str) -> int:
+        asked = PasswordPlace(reference=reference)
+        connection = ConnectionOptions(str(connections))
+        return len(generate(str(place), cluster, principal, asked, NO_TERMS, connection=connection).notes)
+
+    assert objections(None, "User:orders", "${env:KAFKA_USER_ORDERS}") == 0
+    assert objections(None, "User:orders", "${env:OTHER}") == 1
+    assert objections("demo", "User:orders", "${env:KAFKA_USER_ORDERS}") == 0
+    assert objections("dev", "User:new", "${env:KAFKA_USER_ORDERS}") == 1
+    assert objections("demo", "User:new", "${env:KAFKA_USER_ORDERS}") == 0
 
 
 def generated(place: Path, principal: str, reference: str, mechanism: str | None = None) -> ManifestEdit:

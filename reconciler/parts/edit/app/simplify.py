@@ -50,7 +50,7 @@ def fix_lint(
     ``also`` names rules whose fix changes access, or gives up a guard. Raises a :class:`WorkflowError`.
     """
     asked = {_asked(name) for name in also}
-    offline = replace(request, cluster=None, offline=True)
+    offline = replace(request, cluster=None)
     found = {
         one.view.cluster: [item for item in one.findings if item.rule.fix == "same" or item.rule.code in asked]
         for one in _linted(offline, connection, tell)
@@ -74,7 +74,7 @@ def fix_minimise(
     request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
 ) -> ManifestEdit:
     """The manifests with the smaller set of bindings that means the same; nothing is written."""
-    offline = replace(request, cluster=None, offline=True)
+    offline = replace(request, cluster=None)
     found = {
         view.cluster: {one.binding for one in smaller.removed}
         for view, smaller in minimise(offline, connection, tell=tell)

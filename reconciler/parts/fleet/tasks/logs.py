@@ -18,7 +18,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, OpaqueBinding
 from reconciler.model.flavor import KafkaVersion
-from reconciler.model.scope import Scope, is_reserved
+from reconciler.model.scope import Scope
 from reconciler.parts.evidence.usage.cluster import (
     NOTHING_CLAIMED,
     ClaimedUsageFacts,
@@ -442,11 +442,15 @@ def desired_bindings(files: StoreFiles, reading: Reading) -> dict[AclBinding, st
 def live_bindings(
     subject: LoggedCluster, files: StoreFiles
 ) -> tuple[set[AclBinding] | None, tuple[OpaqueBinding, ...]]:
-    """The bindings that were read, and what could not be named; ``None`` where nothing was read."""
+    """The bindings that were read, and what could not be named; ``None`` where nothing was read.
+
+    Of what is on reserved names, a reading has rows of what grants something.
+    """
     if subject.live is None:
         return None, ()
-    found = {binding_of(row) for bucket in subject.live.buckets for row in bucket_rows(files, bucket)}
-    return {binding for binding in found if not is_reserved(binding.pattern.name)}, subject.live.opaque
+    return {
+        binding_of(row) for bucket in subject.live.buckets for row in bucket_rows(files, bucket)
+    }, subject.live.opaque
 
 
 def _after(
