@@ -5,12 +5,13 @@ them; without a value left there is no such resource.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, ClassVar, Final, NamedTuple, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import ClassVar, Final, NamedTuple, Self
 
 from reconciler.model.acl import ResourcePattern, ResourceType
 from reconciler.model.flavor import KafkaVersion
-from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Unmatched
+from reconciler.model.frozen import FrozenMap
+from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, ListedItem, Unmatched
 from reconciler.model.topic_configs import ConfigType
 
 INT_MAX: Final = 2**31 - 1
@@ -57,7 +58,7 @@ class ConfigDocument(NamedTuple):
     no_default: str
 
 
-class ConfigResource:
+class ConfigResource(ListedItem):
     """One resource with its configs, by Kafka's names; texts as a broker prints them.
 
     ``CONFIG`` is what people call one of them: ``group config``. ``COPIES_SINCE`` is the first release whose brokers
@@ -66,9 +67,6 @@ class ConfigResource:
 
     __slots__ = ()
 
-    KIND: ClassVar[str]
-    NOUN: ClassVar[str]
-    WORDS: ClassVar[str]
     CAN_VALIDATE: ClassVar[bool] = True  # IncrementalAlterConfigs has a field for it
     ATOMIC: ClassVar[bool] = True  # one batch of records (``ConfigurationControlManager.incrementalAlterConfigs``)
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL
@@ -91,28 +89,9 @@ class ConfigResource:
     def _is_list(cls, name: str) -> bool:
         return name in cls.KEYS and cls.KEYS[name].type is ConfigType.LIST
 
-    @property
-    def key(self) -> str:
-        """Its name."""
-        raise NotImplementedError
-
-    @property
-    def enforced(self) -> str:
-        """Its name: brokers compare it letter by letter."""
-        return self.key
-
-    @property
-    def again(self) -> None:
-        """Nothing."""
-
-    def with_again(self, again: Any) -> Self:
-        """Never asked."""
-        return self
-
-    @property
-    def subject(self) -> str:
-        """What a person calls it."""
-        raise NotImplementedError
+    def __post_init__(self) -> None:
+        """Takes any mapping and keeps a sorted, immutable copy."""
+        object.__setattr__(self, "values", FrozenMap(self.values))
 
     @property
     def principal(self) -> None:
@@ -137,19 +116,8 @@ class ConfigResource:
         """Other configs under the same name."""
         return self.of(self.key, values)
 
-    def only(self, names: Collection[str]) -> Self:
-        """Some of the values."""
-        return self.with_values({name: value for name, value in self.values.items() if name in names})
-
-    def understands(self, name: str) -> bool:
-        """Whether it is one of ``KEYS``."""
-        return name in self.KEYS
-
-    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
-        """Why brokers refuse the configs, as far as a release is known; the brokers' own bounds are not."""
-        return next(self._refusals(release), None)
-
     def _refusals(self, release: tuple[int, int] | None) -> Iterator[BrokerRefusal]:
+        """As far as a release is known; the brokers' own bounds are not."""
         for name, value in self.values.items():
             key = self.KEYS.get(name)
             if key is not None and release is not None and release < key.since:

@@ -7,8 +7,9 @@ of their own wherever states are kept; all listed kinds share theirs. A listed k
 what it is called, which also names it in documents.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Any, ClassVar, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Final, Generic, NamedTuple, Self, TypeAlias, TypeVar
 
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
@@ -131,16 +132,21 @@ class FeatureLevel(NamedTuple):
 EVERY_LEVEL: Final = FeatureLevel(0)
 
 
-class ListedItem(Protocol):
-    """One resource of a listed kind: a value that can be hashed and compared.
+class ListedItem(ABC):
+    """One resource of a listed kind: a value that can be hashed and compared. What most answer alike is inherited.
 
     ``NOUN`` is what actions call one: ``CreateQuota``. ``WORDS`` is what people call all of them: ``client
     quotas``. ``CAN_VALIDATE``: whether Kafka's protocol can validate a change of one without performing it.
     ``ATOMIC``: whether Kafka takes all values of one in a single request, and writes them in one batch of records;
     otherwise each value is a request of its own (:func:`parts`). ``LEVEL``: the first level of ``metadata.version``
     at which controllers change one; below it they refuse to. ``PLACE``: the type of :attr:`place`, ``None`` where that
-    is ``None``. ``PERSONAL``: whether :attr:`principal` can name somebody.
+    is ``None``. ``PERSONAL``: whether :attr:`principal` can name somebody. ``KEYS``: the names of values that this
+    version knows.
+
+    ``values`` are what it sets, by name; a change sets and removes some of them, and the others stay.
     """
+
+    __slots__ = ()
 
     KIND: ClassVar[str]
     NOUN: ClassVar[str]
@@ -150,79 +156,80 @@ class ListedItem(Protocol):
     LEVEL: ClassVar[FeatureLevel]
     PLACE: ClassVar[ResourceType | None]
     PERSONAL: ClassVar[bool]
+    KEYS: ClassVar[Mapping[str, Any]]
+    values: Mapping[str, Any]
 
     @property
+    @abstractmethod
     def key(self) -> Any:
         """What tells it from all others of its kind; keys can be sorted."""
-        ...
 
     @property
     def enforced(self) -> Any:
-        """What brokers enforce it on, which is all that tells it from others in effect.
+        """What brokers enforce it on, which is all that tells it from others in effect; mostly the key.
 
-        Mostly the key. Two resources with one ``enforced`` are kept apart by Kafka, and of the two only that which was
-        set last is in force; once either is deleted, neither is. ``None``: it may be that of any other one whose
-        ``enforced`` is not its key.
+        Two resources with one ``enforced`` are kept apart by Kafka, and of the two only that which was set last is in
+        force; once either is deleted, neither is. ``None``: it may be that of any other one whose ``enforced`` is not
+        its key.
         """
-        ...
+        return self.key
 
     @property
-    def again(self) -> "ListedItem | None":
+    def again(self) -> "Self | None":
         """What stays and shares ``enforced`` with it: it is set again once this one is deleted, to be in force."""
-        ...
+        return None
 
     @property
+    @abstractmethod
     def subject(self) -> str:
         """What a person calls it: ``quota of user alice``."""
-        ...
 
     @property
+    @abstractmethod
     def principal(self) -> str | None:
         """The one principal that it is about: scope, selections and ownership go by it. ``None``: it is about many."""
-        ...
 
     @property
+    @abstractmethod
     def place(self) -> ResourcePattern | None:
         """The named resource that it is about: scope, selections and ownership go by that name, by no principal."""
-        ...
 
     @property
-    def values(self) -> Mapping[str, Any]:
-        """What it sets, by name; a change sets and removes some of them, and the others stay."""
-        ...
-
-    @property
+    @abstractmethod
     def is_disabled(self) -> bool:
         """Whether all that it does is to keep somebody from logging in, as a DENY would."""
-        ...
 
     @property
+    @abstractmethod
     def unmatched(self) -> Unmatched | None:
         """Why it is about no client, or about none of a kind, whatever name they are given; ``None``: it can be."""
-        ...
 
-    def with_again(self, again: Any) -> "ListedItem":
+    def with_again(self, again: Any) -> Self:
         """The same resource with ``again``; never asked where ``enforced`` is the key."""
-        ...
+        return self
 
-    def with_values(self, values: Mapping[str, Any]) -> "ListedItem":
+    @abstractmethod
+    def with_values(self, values: Mapping[str, Any]) -> Self:
         """The same resource with other values."""
-        ...
 
-    def only(self, names: Collection[str]) -> "ListedItem":
+    def only(self, names: Collection[str]) -> Self:
         """The same resource with some of its values, and with all that belongs to those."""
-        ...
+        return self.with_values({name: value for name, value in self.values.items() if name in names})
 
     def understands(self, name: str) -> bool:
         """Whether this version knows what a value of that name means. One that it does not know stays as it is."""
-        ...
+        return name in self.KEYS
 
     def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
         """Why brokers of a release refuse to set these values; ``None`` if they take them, as far as is known.
 
         Without a release, why every one does.
         """
-        ...
+        return next(self._refusals(release), None)
+
+    @abstractmethod
+    def _refusals(self, release: tuple[int, int] | None) -> Iterator[BrokerRefusal]:
+        """Each reason, the first one first."""
 
 
 Item = TypeVar("Item", bound=ListedItem)

@@ -74,10 +74,6 @@ class ClientMetrics(ConfigResource):
         Says("Its configs by Kafka's names.", {"metrics": "org.apache.kafka.producer."}, default=REQUIRED),
     ] = field(default_factory=FrozenMap)
 
-    def __post_init__(self) -> None:
-        """Takes any mapping and keeps a sorted, immutable copy."""
-        object.__setattr__(self, "values", FrozenMap(self.values))
-
     @property
     def key(self) -> str:
         """Its name."""

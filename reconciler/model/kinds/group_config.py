@@ -112,10 +112,6 @@ class GroupConfig(ConfigResource):
         Says("Its dynamic configs by Kafka's names.", {"share.isolation.level": "read_committed"}, default=REQUIRED),
     ] = field(default_factory=FrozenMap)
 
-    def __post_init__(self) -> None:
-        """Takes any mapping and keeps a sorted, immutable copy."""
-        object.__setattr__(self, "values", FrozenMap(self.values))
-
     @property
     def key(self) -> str:
         """The group."""

@@ -5,7 +5,7 @@ Sources: KIP-13, KIP-55, KIP-124, KIP-546, KIP-599, KIP-612; ``QuotaConfig``, ``
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from types import MappingProxyType
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias
@@ -14,7 +14,14 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourceType
 from reconciler.model.addresses import IpAddress, resolved
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import EVERY_LEVEL, BrokerRefusal, FeatureLevel, Unmatched, unmatched_by_librdkafka
+from reconciler.model.listing import (
+    EVERY_LEVEL,
+    BrokerRefusal,
+    FeatureLevel,
+    ListedItem,
+    Unmatched,
+    unmatched_by_librdkafka,
+)
 from reconciler.model.says import REQUIRED, AnyNumber, As, Name, Says
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
@@ -132,7 +139,7 @@ class _SetAgain(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class ClientQuota:
+class ClientQuota(ListedItem):
     """The limits of one entity by key; whole numbers are ``int``, so that equal quotas print alike."""
 
     KIND: ClassVar[str] = "quotas"
@@ -143,6 +150,7 @@ class ClientQuota:
     LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
     PLACE: ClassVar[ResourceType | None] = None
     PERSONAL: ClassVar[bool] = True
+    KEYS: ClassVar[Mapping[str, QuotaKey]] = QUOTA_KEYS
     entity: _Entity
     values: _Limits = field(default_factory=FrozenMap)
     #: The live quota of the same address in another spelling, which stays.
@@ -205,18 +213,9 @@ class ClientQuota:
         """Other limits for the same entity."""
         return ClientQuota(self.entity, values)
 
-    def only(self, names: Collection[str]) -> "ClientQuota":
-        """Some of the values."""
-        return self.with_values({name: value for name, value in self.values.items() if name in names})
-
-    def understands(self, name: str) -> bool:
-        """Whether it is one of ``QUOTA_KEYS``."""
-        return name in QUOTA_KEYS
-
-    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
-        """Why ``ClientQuotaControlManager`` refuses the quota, the same in every release."""
-        message = next(self._problems(), None)
-        return None if message is None else BrokerRefusal("INVALID_REQUEST", message)
+    def _refusals(self, release: tuple[int, int] | None) -> Iterator[BrokerRefusal]:
+        """By ``ClientQuotaControlManager``, the same in every release."""
+        return (BrokerRefusal("INVALID_REQUEST", message) for message in self._problems())
 
     def _problems(self) -> Iterator[str]:
         of_ip = any(kind == IP for kind, _ in self.entity.parts)

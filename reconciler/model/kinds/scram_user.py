@@ -16,7 +16,7 @@ from typing import Annotated, ClassVar, Final, NamedTuple
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourceType
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import BrokerRefusal, FeatureLevel, Unmatched, unmatched_by_librdkafka
+from reconciler.model.listing import BrokerRefusal, FeatureLevel, ListedItem, Unmatched, unmatched_by_librdkafka
 from reconciler.model.says import REQUIRED, Name, Reference, Says
 
 #: The hash of each mechanism, and its code in Kafka's messages (``ScramMechanism.type``).
@@ -47,7 +47,7 @@ class PasswordSource(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class ScramUser:
+class ScramUser(ListedItem):
     """The credentials of one user: ``values`` are the iterations by mechanism, as a broker tells them.
 
     ``sources`` say where passwords come from, by mechanism: only of a declared user, and only as references.
@@ -62,6 +62,7 @@ class ScramUser:
     LEVEL: ClassVar[FeatureLevel] = FeatureLevel(11, "3.5-IV2", "The current metadata.version does not support SCRAM")
     PLACE: ClassVar[ResourceType | None] = None
     PERSONAL: ClassVar[bool] = True
+    KEYS: ClassVar[Mapping[str, int]] = SCRAM_CODES
     name: Annotated[Name, Says("The user's name.", "svc-orders")]
     values: Annotated[
         Mapping[str, int], Says("The iterations by mechanism.", {"SCRAM-SHA-512": 8193}, default=REQUIRED)
@@ -84,19 +85,6 @@ class ScramUser:
     def key(self) -> str:
         """The name."""
         return self.name
-
-    @property
-    def enforced(self) -> str:
-        """The name: brokers compare it letter by letter."""
-        return self.name
-
-    @property
-    def again(self) -> None:
-        """Nothing."""
-
-    def with_again(self, again: "ScramUser") -> "ScramUser":
-        """Never asked."""
-        return self
 
     @property
     def subject(self) -> str:
@@ -136,14 +124,9 @@ class ScramUser:
         values = {name: iterations for name, iterations in self.values.items() if name in names}
         return ScramUser(self.name, values, {name: item for name, item in self.sources.items() if name in names})
 
-    def understands(self, name: str) -> bool:
-        """Whether it is one of ``SCRAM_CODES``."""
-        return name in SCRAM_CODES
-
-    def refusal(self, release: tuple[int, int] | None = None) -> BrokerRefusal | None:
-        """Why ``ScramControlManager`` refuses the credentials, the same in every release."""
-        message = next(self._problems(), None)
-        return None if message is None else BrokerRefusal("UNACCEPTABLE_CREDENTIAL", message)
+    def _refusals(self, release: tuple[int, int] | None) -> Iterator[BrokerRefusal]:
+        """By ``ScramControlManager``, the same in every release."""
+        return (BrokerRefusal("UNACCEPTABLE_CREDENTIAL", message) for message in self._problems())
 
     def _problems(self) -> Iterator[str]:
         if not self.name:
