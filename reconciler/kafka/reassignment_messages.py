@@ -1,6 +1,6 @@
 """Replicas and their reassignment by kafka-python's messages: confluent-kafka has none for them (KIP-455, KIP-113)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Final
 
@@ -44,29 +44,44 @@ def _layout(client: KafkaAdminClient, task: Task) -> Reply:
     names = sorted({name for name, _ in moving}) if task["topics"] is None else task["topics"]
     told = read(client, MetadataRequest(topics=[topic(name=name) for name in names], allow_auto_topic_creation=False))
     racks = {broker.node_id: broker.rack for broker in told.brokers}
-    partitions: dict[str, list[Any]] = {}
+    topics: dict[str, list[Any]] = {}
     for item in told.topics:
         if item.error_code == _UNKNOWN_TOPIC:
             continue
         if item.error_code:
             return refused(item)
-        parts = sorted(item.partitions, key=lambda part: part.partition_index)
-        if [part.partition_index for part in parts] != list(range(len(parts))):
+        topics[item.name] = sorted(item.partitions, key=lambda part: part.partition_index)
+        if [part.partition_index for part in topics[item.name]] != list(range(len(topics[item.name]))):
             return ("failed", f"the broker did not tell every partition of topic {item.name}")
-        partitions[item.name] = [
-            (list(part.replica_nodes), list(part.isr_nodes), *moving.get((item.name, part.partition_index), ([], [])))
-            for part in parts
+    told_of = _log_dirs(client, sorted(racks), {name: len(parts) for name, parts in topics.items()})
+    if isinstance(told_of, tuple):
+        return told_of
+    partitions = {
+        name: [
+            (list(part.replica_nodes), _in_sync(part, told_of.silent), *moving.get((name, number), ([], [])))
+            for number, part in enumerate(parts)
         ]
-    told_of = _log_dirs(client, sorted(racks), {name: len(parts) for name, parts in partitions.items()})
-    return told_of if isinstance(told_of, tuple) else ("layout", racks, partitions, told_of.sizes, told_of.cordoned)
+        for name, parts in topics.items()
+    }
+    return ("layout", racks, partitions, told_of.sizes, told_of.cordoned)
+
+
+def _in_sync(part: Any, silent: Collection[int]) -> list[int]:
+    """Without those that nothing can be copied from: controllers leave the last one in the ISR when it goes offline."""
+    offline = getattr(part, "offline_replicas", None) or ()  # brokers tell of them since Kafka 1.0
+    return [broker for broker in part.isr_nodes if broker not in offline and broker not in silent]
 
 
 @dataclass(slots=True)
 class _LogDirs:
-    """Topic, partition, broker and bytes of each replica, and the brokers whose directories are all cordoned."""
+    """Topic, partition, broker and bytes of each replica; the brokers all of whose directories are cordoned.
+
+    ``silent`` are those that did not answer.
+    """
 
     sizes: list[tuple[str, int, int, int]] = field(default_factory=list)
     cordoned: list[int] = field(default_factory=list)
+    silent: list[int] = field(default_factory=list)
 
 
 def _log_dirs(client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[str, int]) -> _LogDirs | Reply:
@@ -80,6 +95,7 @@ def _log_dirs(client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[
         try:
             answer = read(client, request, broker)
         except errors.KafkaError:
+            found.silent.append(broker)
             continue
         directories = [result for result in answer.results if not result.error_code]
         if not directories and topics:
