@@ -22,7 +22,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.api_header import ResponseClassRegistry
 
-from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
+from reconciler.kafka.raw_messages import Question, error_name, outcome, read, refused, run
 from reconciler.kafka.reader_process import Reply, Task
 
 _SET, _DELETE = 0, 1  # AlterConfigOp.OpType
@@ -66,7 +66,6 @@ def _described(client: KafkaAdminClient, kind: int, names: list[str]) -> Iterato
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:
-    """Sends one request, never twice: what an answer that got lost has done is not known here."""
     resource = IncrementalAlterConfigsRequest.AlterConfigsResource
     config = resource.AlterableConfig
     request = IncrementalAlterConfigsRequest(
@@ -83,20 +82,8 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
         ],
         validate_only=task["only_validate"],
     )
-    try:
-        answer = run(client, request)
-    except errors.NodeNotReadyError as error:
-        return unsent(error)
-    outcomes = [
-        (
-            response.resource_name,
-            response.error_code,
-            getattr(errors.for_code(response.error_code), "message", ""),
-            response.error_message or "",
-        )
-        for response in answer.responses
-    ]
-    return ("altered", outcomes)
+    responses = run(client, request).responses
+    return ("altered", [(response.resource_name, *outcome(response)) for response in responses])
 
 
 # The configs that are set on topics.
@@ -336,7 +323,7 @@ def _as_read(one: Any) -> tuple[str, int, str | None, Configs]:
 def _outcomes(results: Sequence[tuple[str, int, str | None, Configs]]) -> Iterator[tuple[str, Any]]:
     for name, code, message, configs in results:
         if code:
-            yield name, (code, getattr(errors.for_code(code), "message", ""), message or "")
+            yield name, (code, error_name(code), message or "")
         else:
             yield name, {key: value for key, value, source, _ in configs if source == OWN}
 

@@ -4,10 +4,11 @@ confluent-kafka has no messages for listed kinds: they are read and altered with
 """
 
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from confluent_kafka.admin import AclBinding as ClientBinding
 from confluent_kafka.admin import (
@@ -33,9 +34,16 @@ from reconciler.kafka.bindings import (
     unsupported_by_client,
 )
 from reconciler.kafka.client import DONE, AdminConnection, Item, begin_request, request, unsupported
-from reconciler.kafka.errors import failure
 from reconciler.kafka.handshake import Handshake
-from reconciler.kafka.listing import AclListing, ask, checked_listing, no_messages, topic_listing_gap
+from reconciler.kafka.listing import (
+    AclListing,
+    altered,
+    ask,
+    checked_listing,
+    item_answer,
+    no_messages,
+    topic_listing_gap,
+)
 from reconciler.kafka.replicas import read_layout, send_replicas
 from reconciler.kafka.sent_kind import SentKind
 from reconciler.kafka.settings import ClientSettings
@@ -63,51 +71,45 @@ class ReadSession:
     seen: Sequence[str]
 
 
-class Kind(Protocol):
-    """A kind of resource. Its changes must all be of this kind, one verb and one type."""
+class Kind(ABC):
+    """A kind of resource. Its changes must all be of this kind, one verb and one type.
 
-    @property
-    def TYPES(self) -> tuple[type, ...]:
-        """The types of the before and after sides of its changes."""
-        ...
+    ``TYPES`` are the types of the before and after sides of its changes.
+    """
 
+    TYPES: tuple[type, ...]
+
+    @abstractmethod
     def read(self, session: ReadSession, state: ClusterState) -> ClusterState:
         """``state``, with the kinds that are already read, and this kind as far as it was requested.
 
         Raises :class:`~reconciler.ports.ClusterError` rather than leave something out silently.
         """
-        ...
 
+    @abstractmethod
     def send(
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:
         """See :meth:`reconciler.ports.Cluster.send`; with ``only_validate``, ``InspectableCluster.validate``."""
-        ...
 
     def begin(self, connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
-        """See :meth:`reconciler.ports.PipelinedWriter.begin`."""
-        ...
+        """See :meth:`reconciler.ports.PipelinedWriter.begin`; mostly the answers are there."""
+        answers = self.send(connection, changes)
+        return lambda: answers
 
 
-_DONE: Final = Answer(AnswerStatus.DONE)
-
-
-class ListedKind:
+class ListedKind(Kind):
     """One listed kind."""
 
     def __init__(self, resource: type[ListedItem]) -> None:
         """``resource`` is the type of its resources."""
         self.resource = resource
+        self.TYPES = (resource,)
 
     @cached_property
     def _special(self) -> SentKind:
         found: SentKind = listed_kind(self.resource)
         return found
-
-    @property
-    def TYPES(self) -> tuple[type, ...]:
-        """The type of its resources."""
-        return (self.resource,)
 
     def read(self, session: ReadSession, state: ClusterState) -> ClusterState:
         """All of them, if requested; the reason, if they cannot be read."""
@@ -122,7 +124,7 @@ class ListedKind:
         words = self.resource.WORDS
         match ask(settings, f"{self._special.messages}listed", **self._special.reading):
             case None:
-                return self._untaken(settings)
+                return f"{self._who} {no_messages(settings)}"
             case ("listed", entries):
                 return frozenset(item for entry in entries if (item := self._special.item(entry)) is not None)
             case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED | codes.GROUP_AUTHORIZATION_FAILED, *_):
@@ -138,13 +140,9 @@ class ListedKind:
     def _refused(self) -> str:
         return f"not authorised to read {self.resource.WORDS}: our principal needs ALLOW {self._special.reading_right}"
 
-    def _untaken(self, settings: ClientSettings) -> str:
-        return f"confluent-kafka has no messages for {self.resource.WORDS}, and kafka-python {no_messages(settings)}"
-
-    def begin(self, connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
-        """The same as :meth:`send`; the answers are there."""
-        answers = self.send(connection, changes)
-        return lambda: answers
+    @property
+    def _who(self) -> str:
+        return f"confluent-kafka has no messages for {self.resource.WORDS}, and kafka-python"
 
     def send(
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
@@ -171,7 +169,7 @@ class ListedKind:
 
     def _sent(self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool) -> list[Answer]:
         sent = [(change,) if only_validate else parts(change) for change in changes]
-        answers = [_DONE] * len(changes)
+        answers = [DONE] * len(changes)
         for number in range(max(map(len, sent))):
             due = [n for n, found in enumerate(sent) if number < len(found) and answers[n].good]
             told = self.requested(connection, [sent[n][number] for n in due], only_validate=only_validate)
@@ -187,29 +185,17 @@ class ListedKind:
         settings = connection.settings
         alterations = [self._special.alteration(change, settings.followed) for change in changes]
         asked = self._special.altering(alterations, only_validate=only_validate)
-        match ask(settings, f"{self._special.messages}altered", **asked):
-            case None:
-                return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", self._untaken(settings))] * len(changes)
-            case ("altered", outcomes):
-                answers = {
-                    self._special.outcome_key(entry): codes.failure(code, error, settings.redact(message)).answer()
-                    if code
-                    else _DONE
-                    for entry, code, error, message in outcomes
-                }
-                missing = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name it")
-                found = [answers.get(resource_of(change).key, missing) for change in changes]
-                return [self._done(change, answer) for change, answer in zip(changes, found, strict=True)]
-            case ("unsent", text):
-                return [Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)] * len(changes)
-            case reply:
-                message = settings.redact(" ".join(map(str, reply)))
-                return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(changes)
+        outcomes = altered(settings, f"{self._special.messages}altered", self._who, **asked)
+        if isinstance(outcomes, Answer):
+            return [outcomes] * len(changes)
+        answers = {self._special.outcome_key(entry): item_answer(settings, *error) for entry, *error in outcomes}
+        missing = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name it")
+        return [self._done(change, answers.get(resource_of(change).key, missing)) for change in changes]
 
     def _done(self, change: Change, answer: Answer) -> Answer:
         """The answer; what is gone already is deleted."""
         gone = change.after is None and answer.code != "" and answer.code == self._special.gone
-        return _DONE if gone else answer
+        return DONE if gone else answer
 
 
 #: The client's members by Kafka's codes.
@@ -219,7 +205,7 @@ _OPERATIONS: Final = {item.value: item for item in AclOperation}
 _PERMISSIONS: Final = {item.value: item for item in AclPermissionType}
 
 
-class Acls:
+class Acls(Kind):
     """ACL bindings: listed, created, and deleted by exact filters.
 
     confluent-kafka writes what it can name; what it cannot, kafka-python's messages do.
@@ -296,20 +282,13 @@ def _by_messages(connection: AdminConnection, bindings: Sequence[AclBinding], *,
 def _sent(settings: ClientSettings, question: str, rows: Sequence[tuple[object, ...]]) -> list[Answer]:
     if not rows:
         return []
-    match ask(settings, question, rows=list(rows)):
-        case None:  # its first connection of this run was tried with this very request, and nothing was sent
-            why = f"kafka-python, which alone can carry it, {no_messages(settings)}"
-            return [Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", why)] * len(rows)
-        case ("altered", outcomes) if len(outcomes) == len(rows):
-            return [
-                failure(code, name, settings.redact(message)).answer() if code else DONE
-                for code, name, message in outcomes
-            ]
-        case ("unsent", text):
-            return [Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)] * len(rows)
-        case reply:
-            message = settings.redact(" ".join(map(str, reply or ())))
-            return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(rows)
+    outcomes = altered(settings, question, "kafka-python, which alone can carry it,", rows=list(rows))
+    if isinstance(outcomes, Answer):
+        return [outcomes] * len(rows)
+    if len(outcomes) != len(rows):
+        message = settings.redact(f"altered {outcomes}")
+        return [Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", message, retriable=True)] * len(rows)
+    return [item_answer(settings, *error) for error in outcomes]
 
 
 def _item(client_type: type[ClientBinding | AclBindingFilter], binding: AclBinding) -> Item:
@@ -336,7 +315,7 @@ _NONCE_KNOWN: Final = (
 )
 
 
-class Topics:
+class Topics(Kind):
     """Topics: read, create, delete, add partitions, alter configs, move replicas.
 
     Kafka can validate all but deletions and moves.
@@ -369,16 +348,11 @@ class Topics:
     def send(
         self, connection: AdminConnection, changes: Sequence[Change], *, only_validate: bool = False
     ) -> list[Answer]:
-        """Perform changes of one verb and one type, in one request."""
+        """In one request."""
         after: Any = changes[0].after
         if only_validate and (after is None or not after.CAN_VALIDATE):
             return [NOT_VALIDATED] * len(changes)
         return (_delete if after is None else _SENT[type(after)])(connection, changes, only_validate)
-
-    def begin(self, connection: AdminConnection, changes: Sequence[Change]) -> Callable[[], list[Answer]]:
-        """The same; the answers are there."""
-        answers = self.send(connection, changes)
-        return lambda: answers
 
 
 def _gap(session: ReadSession, state: ClusterState) -> str | None:

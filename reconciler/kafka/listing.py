@@ -18,7 +18,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 from reconciler.dataclass import dataclass
 from reconciler.kafka import errors, reader_process
 from reconciler.kafka.bindings import ListedAcls, read_rows
-from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.client import DONE, AdminConnection
 from reconciler.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
 from reconciler.kafka.reader_process import LENGTH_BYTES
 from reconciler.kafka.settings import ClientSettings
@@ -36,7 +36,7 @@ from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.characters import as_name, binding_name
 from reconciler.model.flavor import FIRST_LEVELS, NEWEST_RELEASE, release_text
 from reconciler.model.frozen import without_collector
-from reconciler.ports import NONE_KNOWN, ClusterError
+from reconciler.ports import NONE_KNOWN, Answer, AnswerStatus, ClusterError
 
 # The release whose rules a cluster's authorizer follows, from the levels of the feature ``metadata.version``.
 
@@ -300,6 +300,29 @@ def ask(settings: ClientSettings, question: str, **about: Any) -> tuple[Any, ...
     """The message client's reply to another question than the ACLs; ``None`` where :func:`no_messages` says why."""
     with asking(settings, question, **about) as reply:
         return reply()
+
+
+def altered(settings: ClientSettings, question: str, who: str, **about: Any) -> Sequence[Any] | Answer:
+    """The outcomes of one request that changes the cluster, or the one answer to all of it; it is never retried.
+
+    If what it did got lost, only reading shows that. ``who`` begins the sentence that :func:`no_messages` ends.
+    """
+    match ask(settings, question, **about):
+        case None:  # the first connection of this run was tried with this very request, and nothing was sent
+            return Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", f"{who} {no_messages(settings)}")
+        case ("altered", outcomes):
+            return list(outcomes)
+        case ("refused", code, name, message):
+            return errors.failure(code, name, settings.redact(message)).answer()
+        case ("unsent", text):
+            return Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)
+        case reply:
+            return Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", settings.redact(" ".join(map(str, reply))), retriable=True)
+
+
+def item_answer(settings: ClientSettings, code: int, name: str, message: str) -> Answer:
+    """The answer for one item of such a request, from its error; the code 0 is none."""
+    return errors.failure(code, name, settings.redact(message)).answer() if code else DONE
 
 
 @contextmanager

@@ -25,36 +25,34 @@ from kafka.protocol import admin
 from kafka.protocol.admin import CreateAclsRequest, DeleteAclsRequest, DescribeAclsRequest, DescribeQuorumRequest
 from kafka.protocol.metadata import ApiVersionsRequest
 
-from reconciler.kafka.raw_messages import CONTROLLER_MS, PATIENCE_MS, Question, read, refused, run, unsent
+from reconciler.kafka.raw_messages import (
+    CONTROLLER_MS,
+    PATIENCE_MS,
+    Question,
+    error_name,
+    outcome,
+    read,
+    refused,
+    run,
+    unsent,
+)
 from reconciler.kafka.reader_process import ANY, Reply, Task, serve
 
 
 def _created(client: KafkaAdminClient, task: Task) -> Reply:
-    """Sends one request, never twice: what an answer that got lost has done is not known here."""
     creations = [CreateAclsRequest.AclCreation(*row) for row in task["rows"]]
-    try:
-        answer = run(client, CreateAclsRequest(creations=creations, min_version=3))
-    except errors.NodeNotReadyError as error:
-        return unsent(error)
-    return ("altered", [_outcome(result.error_code, result.error_message) for result in answer.results])
+    answer = run(client, CreateAclsRequest(creations=creations, min_version=3))
+    return ("altered", [outcome(result) for result in answer.results])
 
 
 def _deleted(client: KafkaAdminClient, task: Task) -> Reply:
-    """As :func:`_created`, with exact filters. An entry that matched and could not be deleted fails its filter."""
+    """With exact filters. An entry that matched and could not be deleted fails its filter."""
     filters = [DeleteAclsRequest.DeleteAclsFilter(*row) for row in task["rows"]]
-    try:
-        answer = run(client, DeleteAclsRequest(filters=filters, min_version=3))
-    except errors.NodeNotReadyError as error:
-        return unsent(error)
-    outcomes = []
-    for result in answer.filter_results:
-        failed = next((match for match in result.matching_acls if match.error_code), result)
-        outcomes.append(_outcome(failed.error_code, failed.error_message))
-    return ("altered", outcomes)
-
-
-def _outcome(code: int, message: str | None) -> tuple[int, str, str]:
-    return code, getattr(errors.for_code(code), "message", ""), message or ""
+    answer = run(client, DeleteAclsRequest(filters=filters, min_version=3))
+    failed = (
+        next((match for match in result.matching_acls if match.error_code), result) for result in answer.filter_results
+    )
+    return ("altered", [outcome(result) for result in failed])
 
 
 #: The outcome of each creation and deletion, in order.
@@ -126,6 +124,10 @@ def answer(task: Task) -> Reply:
         return unsent(error) if question.writes else ("failed", str(error))
     try:
         return question.answer(client, task)
+    except errors.NodeNotReadyError as error:
+        if not question.writes:
+            raise
+        return unsent(error)
     finally:
         # Beside the answer, which a connection that does not end must neither delay nor change.
         threading.Thread(target=client.close, daemon=True).start()
@@ -262,28 +264,20 @@ def _listed(client: KafkaAdminClient, task: Task) -> Reply:
         row = entry.to_dict(json=False)
         if not row.get("error_code"):
             entries.append(row)
-        elif getattr(errors.for_code(entry.error_code), "message", "") != task["gone"]:
+        elif error_name(entry.error_code) != task["gone"]:
             # One that may not be read makes the listing one that is not whole: it must not look undeclared.
             return refused(entry)
     return ("listed", entries)
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:
-    """Sends one request, never twice: what an answer that got lost has done is not known here."""
     try:
         request = _message(task["message"], task["fields"])
     except Exception as error:
         # Its text may hold a value of the request, and a salted password logs in as well as a password.
         return ("unsent", f"the request cannot be written: {type(error).__name__}")
-    try:
-        answer = run(client, request)
-    except errors.NodeNotReadyError as error:
-        return unsent(error)
-    outcomes = [
-        (entry.to_dict(json=False), *_outcome(entry.error_code, entry.error_message))
-        for entry in getattr(answer, task["entries"])
-    ]
-    return ("altered", outcomes)
+    entries = getattr(run(client, request), task["entries"])
+    return ("altered", [(entry.to_dict(json=False), *outcome(entry)) for entry in entries])
 
 
 def _sizes(client: KafkaAdminClient, task: Task) -> Reply:

@@ -27,7 +27,10 @@ CONTROLLER_MS = (8_000, 12_000)
 
 
 class Question(NamedTuple):
-    """What the message client can be asked. ``writes``: nothing was sent where it could not even connect."""
+    """What the message client can be asked. One that ``writes`` sends one request, never twice.
+
+    What an answer that got lost has done is not known to it; where it could not even connect, nothing was sent.
+    """
 
     answer: Callable[[KafkaAdminClient, Task], Reply]
     writes: bool = False
@@ -82,11 +85,21 @@ def run(client: KafkaAdminClient, request: Any, broker: int | None = None, milli
     return client._manager.run(client._manager.send, request, broker, milliseconds)
 
 
+def error_name(code: int) -> str:
+    """Kafka's name of an error; empty for one that is newer than the library."""
+    return getattr(errors.for_code(code), "message", "")
+
+
+def outcome(answer: Any) -> tuple[int, str, str]:
+    """The error of an answer, or of an item of one: its code, name and message; the code 0 for none."""
+    # ListConfigResources has a code and no message.
+    return answer.error_code, error_name(answer.error_code), getattr(answer, "error_message", None) or ""
+
+
 def refused(answer: Any) -> Reply:
     """The reply where a broker answered with an error instead."""
-    name = getattr(errors.for_code(answer.error_code), "message", "")
-    # ListConfigResources has a code and no message.
-    return ("refused", answer.error_code, name, getattr(answer, "error_message", None) or name)
+    code, name, message = outcome(answer)
+    return ("refused", code, name, message or name)
 
 
 def unsent(error: Exception) -> Reply:

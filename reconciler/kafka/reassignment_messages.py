@@ -14,7 +14,7 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataRequest
 
 from reconciler.dataclass import dataclass
-from reconciler.kafka.raw_messages import Question, read, refused, run, unsent
+from reconciler.kafka.raw_messages import Question, outcome, read, refused, run
 from reconciler.kafka.reader_process import Reply, Task
 
 _UNKNOWN_TOPIC: Final = 3
@@ -53,17 +53,17 @@ def _layout(client: KafkaAdminClient, task: Task) -> Reply:
         topics[item.name] = sorted(item.partitions, key=lambda part: part.partition_index)
         if [part.partition_index for part in topics[item.name]] != list(range(len(topics[item.name]))):
             return ("failed", f"the broker did not tell every partition of topic {item.name}")
-    told_of = _log_dirs(client, sorted(racks), {name: len(parts) for name, parts in topics.items()})
-    if isinstance(told_of, tuple):
-        return told_of
+    directories = _log_dirs(client, sorted(racks), {name: len(parts) for name, parts in topics.items()})
+    if isinstance(directories, tuple):
+        return directories
     partitions = {
         name: [
-            (list(part.replica_nodes), _in_sync(part, told_of.silent), *moving.get((name, number), ([], [])))
+            (list(part.replica_nodes), _in_sync(part, directories.silent), *moving.get((name, number), ([], [])))
             for number, part in enumerate(parts)
         ]
         for name, parts in topics.items()
     }
-    return ("layout", racks, partitions, told_of.sizes, told_of.cordoned)
+    return ("layout", racks, partitions, directories.sizes, directories.cordoned)
 
 
 def _in_sync(part: Any, silent: Collection[int]) -> list[int]:
@@ -116,7 +116,7 @@ def _log_dirs(client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:
-    """Sends one request, never twice; ``alterations`` are topics with the replicas of some partitions, by number.
+    """``alterations`` are topics with the replicas of some partitions, by number.
 
     ``None`` for replicas cancels what is moving there.
     """
@@ -133,20 +133,11 @@ def _altered(client: KafkaAdminClient, task: Task) -> Reply:
             for name, parts in task["alterations"]
         ],
     )
-    try:
-        answer = run(client, request)
-    except errors.NodeNotReadyError as error:
-        return unsent(error)
+    answer = run(client, request)
     if answer.error_code:
         return refused(answer)
     outcomes = [
-        (
-            response.name,
-            part.partition_index,
-            part.error_code,
-            getattr(errors.for_code(part.error_code), "message", ""),
-            part.error_message or "",
-        )
+        (response.name, part.partition_index, *outcome(part))
         for response in answer.responses
         for part in response.partitions
     ]

@@ -11,16 +11,16 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from reconciler.kafka import errors as codes
-from reconciler.kafka.client import AdminConnection
+from reconciler.kafka.client import DONE, AdminConnection
 from reconciler.kafka.errors import ClientFailure
-from reconciler.kafka.listing import ask, no_messages
+from reconciler.kafka.listing import altered, ask, item_answer, no_messages
 from reconciler.kafka.settings import ClientSettings
 from reconciler.model.listing import Change
 from reconciler.model.topic import Layout, PartitionLayout
 from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError
 
-_DONE: Final = Answer(AnswerStatus.DONE)
-_WORDS: Final = "the reassignment of replicas"
+_WHO: Final = "confluent-kafka has no messages for the reassignment of replicas, and kafka-python"
+_UNNAMED: Final = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name a partition")
 _GRANT: Final = "grant the principal of this tool ALLOW DESCRIBE on CLUSTER kafka-cluster"
 
 
@@ -31,7 +31,7 @@ def read_layout(settings: ClientSettings, topics: Collection[str] | None) -> Lay
     """
     match ask(settings, "reassignment.layout", topics=None if topics is None else sorted(topics)):
         case None:
-            raise ClusterError("unsupported_by_client", _untaken(settings))
+            raise ClusterError("unsupported_by_client", f"{_WHO} {no_messages(settings)}")
         case ("layout", racks, partitions, sizes, cordoned):
             return replace(_layout(racks, partitions, sizes), cordoned=frozenset(cordoned))
         case ("refused", codes.CLUSTER_AUTHORIZATION_FAILED, name, *_):
@@ -89,19 +89,11 @@ def _altered(
 ) -> Mapping[tuple[str, int], Answer]:
     """An answer for each partition, by topic and number."""
     places = [(topic, number) for topic, parts in alterations for number, _ in parts]
-    match ask(settings, "reassignment.altered", alterations=alterations):
-        case None:
-            same = Answer(AnswerStatus.FAILED, "UNSUPPORTED_BY_CLIENT", _untaken(settings))
-        case ("altered", outcomes):
-            told = {(topic, number): outcome for topic, number, *outcome in outcomes}
-            return {place: _answer(told.get(place), settings) for place in places}
-        case ("refused", code, name, message):
-            same = codes.failure(code, name, settings.redact(message)).answer()
-        case ("unsent", text):
-            same = Answer(AnswerStatus.FAILED, "NOT_SENT", settings.redact(text), retriable=True)
-        case reply:
-            same = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", settings.redact(" ".join(map(str, reply))))
-    return dict.fromkeys(places, same)
+    outcomes = altered(settings, "reassignment.altered", _WHO, alterations=alterations)
+    if isinstance(outcomes, Answer):
+        return dict.fromkeys(places, outcomes)
+    answers = {(topic, number): item_answer(settings, *error) for topic, number, *error in outcomes}
+    return {place: answers.get(place, _UNNAMED) for place in places}
 
 
 def _moved(change: Any) -> list[tuple[int, list[int]]]:
@@ -110,27 +102,16 @@ def _moved(change: Any) -> list[tuple[int, list[int]]]:
     return [(number, list(new)) for number, (old, new) in enumerate(pairs) if new != old]
 
 
-def _answer(told: Sequence[Any] | None, settings: ClientSettings) -> Answer:
-    if told is None:
-        return Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name a partition")
-    code, name, message = told
-    return codes.failure(code, name, settings.redact(message)).answer() if code else _DONE
-
-
 def _of_topic(answers: Sequence[Answer]) -> Answer:
     """One answer for a topic: where some partitions were accepted and some not, it is neither done nor undone."""
-    failed = [answer for answer in answers if answer is not _DONE]
+    failed = [answer for answer in answers if answer is not DONE]
     if not failed:
-        return _DONE
+        return DONE
     first = failed[0]
     if len(failed) == len(answers):
         return first
     message = f"{len(failed)} of {len(answers)} partitions were refused: {first.message}"
     return Answer(AnswerStatus.UNKNOWN, first.code, message)
-
-
-def _untaken(settings: ClientSettings) -> str:
-    return f"confluent-kafka has no messages for {_WORDS}, and kafka-python {no_messages(settings)}"
 
 
 # The rates at which brokers copy throttled replicas: the only configs of brokers that are ever changed.

@@ -1,12 +1,13 @@
 """The kinds of resources that a cluster in memory holds, by the rules of a Kafka 4.x controller."""
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
 from types import MappingProxyType
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from reconciler.codec.kinds import KINDS as LISTED
 from reconciler.model.acl import CLUSTER_NAME, AclBinding, ResourceType
@@ -31,38 +32,34 @@ from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
 from reconciler.snapshot.document import DONE, MAX_RECORDS, BrokerFacts, Snapshot, failed, topic_id
 
 
-class Kind(Protocol):
-    """A kind of resource. It takes changes of this kind only, all of one verb and one type."""
+class Kind(ABC):
+    """A kind of resource. It takes changes of this kind only, all of one verb and one type.
 
-    @property
-    def TYPES(self) -> tuple[type, ...]:
-        """Which types the sides of its changes have."""
-        ...
+    ``TYPES`` are the types that the sides of its changes have.
+    """
 
+    TYPES: tuple[type, ...]
+
+    @abstractmethod
     def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
         """``state``, less what was not asked for of this kind. A gap is said of what was asked for only."""
-        ...
 
     def can_validate(self, change: Change) -> bool:
         """Whether Kafka's protocol can validate such a change without performing it."""
-        ...
+        return False
 
+    @abstractmethod
     def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
         """The snapshot after the changes, by Kafka's rules, and an answer for each."""
-        ...
 
 
-class ListedKind:
+class ListedKind(Kind):
     """One listed kind."""
 
     def __init__(self, resource: type[ListedItem]) -> None:
         """``resource`` is the type of its resources."""
         self._resource = resource
-
-    @property
-    def TYPES(self) -> tuple[type, ...]:
-        """The type of its resources."""
-        return (self._resource,)
+        self.TYPES = (resource,)
 
     def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
         """All of them or none."""
@@ -94,18 +91,17 @@ class ListedKind:
         return replace(before, state=state.with_listing(self._resource, replace(listing, items=found))), answers
 
 
-class Acls:
-    """ACL bindings: what a controller answers to CreateAcls and DeleteAcls (``AclApis``, ``AclControlManager``)."""
+class Acls(Kind):
+    """ACL bindings: what a controller answers to CreateAcls and DeleteAcls (``AclApis``, ``AclControlManager``).
+
+    Neither can be validated.
+    """
 
     TYPES = (AclBinding,)
 
     def view(self, snapshot: Snapshot, request: ReadRequest, state: ClusterState) -> ClusterState:
         """All bindings or none."""
         return state if request.acls else replace(state, bindings=frozenset(), opaque=(), acl_gap=None)
-
-    def can_validate(self, change: Change) -> bool:
-        """CreateAcls and DeleteAcls have no field for it."""
-        return False
 
     def send(self, before: Snapshot, changes: Sequence[Change]) -> tuple[Snapshot, list[Answer]]:
         """The snapshot afterwards, and an answer for each change."""
@@ -258,7 +254,7 @@ def _assigned(broker: BrokerFacts, topic: Topic, assignments: tuple[tuple[int, .
     return replace(topic, num_partitions=len(assignments), replication_factor=replicas)
 
 
-class Topics:
+class Topics(Kind):
     """What a controller answers to the five topic requests (``ReplicationControlManager``, ``ControllerApis``).
 
     Two rules are stricter than Kafka's: internal topics are not deleted, and topics whose state could not be read are

@@ -12,7 +12,7 @@ from reconciler.apply.preflight import Preflight
 from reconciler.apply.records import PastRun
 from reconciler.apply.run import ApplyEnvironment
 from reconciler.apply.undo import doubts, performed_steps, revert_steps
-from reconciler.kafka import kinds as sent_kinds
+from reconciler.kafka import listing
 from reconciler.kafka.flavored import flavored
 from reconciler.kafka.kinds import kind_of as sending_of
 from reconciler.model.desired import DesiredState, Origin
@@ -265,7 +265,7 @@ def test_the_client_sends_a_change_in_these_parts_and_no_others(name: str, monke
             [(one[0] if isinstance(one, tuple) else dict(one, user=one.get("name")), 0, "", "") for one in found],
         )
 
-    monkeypatch.setattr(sent_kinds, "ask", ask)
+    monkeypatch.setattr(listing, "ask", ask)
     connection: Any = _Connection()
     assert [answer.good for answer in sending_of(change).send(connection, [change])] == [True]
     parts = kind_of(change).parts(change)
