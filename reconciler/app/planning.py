@@ -14,6 +14,7 @@ from typing import Final, TypeAlias
 
 from reconciler import __version__
 from reconciler.access.interpretation import TooMuchToDecideError
+from reconciler.app import reasons
 from reconciler.app.cluster_checks import Seen, decide_cluster_tests, look
 from reconciler.app.connections import refuse_unstated
 from reconciler.app.manifests import (
@@ -26,14 +27,6 @@ from reconciler.app.manifests import (
     told_again,
 )
 from reconciler.app.options import PlanOptions, ignore, moment, now
-from reconciler.app.reasons import (
-    InvalidManifestsError,
-    NoAuthorizerError,
-    PlanRefusedError,
-    RequestError,
-    TooMuchAccessError,
-    WorkflowError,
-)
 from reconciler.app.records import source_commit
 from reconciler.app.session import Target
 from reconciler.app.terms import SAYS_DEAD_LETTERS, access_doubts, read_request, terms
@@ -252,7 +245,7 @@ def _compared(target: Target, manifests: Manifests, path: str, as_of: datetime.d
     options = PlanOptions(as_of=as_of, allow_deletes=True)
     try:
         return plan_on(target, manifests, path, options, guarded=False)
-    except NoAuthorizerError:
+    except reasons.NoAuthorizerError:
         return _without_acls(target, manifests, path, options)
 
 
@@ -267,7 +260,7 @@ def _with_causes(plan: Plan, target: Target, read_applied: Callable[[], Manifest
         manifests = read_applied()
         before = replace(target, declaration=declared_cluster(manifests, plan.terms.cluster), tell=ignore)
         applied = _compared(before, manifests, "", plan.as_of)
-    except (InvalidManifestsError, ManifestError) as error:
+    except (reasons.InvalidManifestsError, ManifestError) as error:
         why = f"what was applied last is not known, so neither is who changed what: {error}"
         return replace(plan, warnings=(*plan.warnings, why))
     return replace(plan, causes=causes_of(plan, applied.plan, applied.desired))
@@ -301,7 +294,7 @@ def plan_on(
     try:
         selection = selection_of(options.only)  # before anything is asked of the cluster
     except ValueError as error:
-        raise RequestError(str(error)) from error
+        raise reasons.RequestError(str(error)) from error
     declaration = declared_for(target)
     as_of = options.as_of or moment()
     options = replace(options, as_of=as_of)
@@ -335,9 +328,9 @@ def plan_on(
             made = with_gaining(proposed(manifests, wanted, live, terms(declaration), request), limits)
         made = with_uses(made, target)
     except UnsafeSelectionError as error:
-        raise PlanRefusedError(str(error)) from error
+        raise reasons.PlanRefusedError(str(error)) from error
     except TooMuchToDecideError as error:
-        raise TooMuchAccessError(error.limit) from error
+        raise reasons.TooMuchAccessError(error.limit) from error
     refuse_unstated(declaration, live, made)
     if declaration.only_scram_logins:
         made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
@@ -413,7 +406,7 @@ def _plan_of_base(plan: Plan, live: ClusterState, base: Manifests, target: Targe
             asked = replace(asked, controls=control_topics(base, declaration.name))
         asked = replace(asked, warnings=(*asked.warnings, *left_throttles(declared, live)), options=request.options)
         return propose(declared, live, terms(declaration), asked)
-    except (InvalidManifestsError, UnsafeSelectionError, TooMuchToDecideError):
+    except (reasons.InvalidManifestsError, UnsafeSelectionError, TooMuchToDecideError):
         return None
 
 
@@ -447,7 +440,7 @@ def request_on(target: Target, path: str, options: PlanOptions, live: ClusterSta
 def declared_for(target: Target) -> ClusterDeclaration:
     """The declaration of a cluster that cannot do without."""
     if target.declaration is None:
-        raise WorkflowError(f"cluster {target.name!r} is not declared in the manifests")
+        raise reasons.WorkflowError(f"cluster {target.name!r} is not declared in the manifests")
     return target.declaration
 
 
@@ -457,5 +450,5 @@ def _baseline(file: str, declaration: ClusterDeclaration) -> int:
         with Path(file).open(encoding="utf-8") as opened:
             before = read_document(opened).state
     except (SnapshotError, OSError, UnicodeDecodeError) as error:
-        raise WorkflowError(f"the baseline {file} cannot be read: {error}") from error
+        raise reasons.WorkflowError(f"the baseline {file} cannot be read: {error}") from error
     return sum(declaration.scope.owns(binding) for binding in before.bindings)

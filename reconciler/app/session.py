@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from reconciler.app import reasons
 from reconciler.app.connections import (
     address_of,
     cure,
@@ -37,15 +38,6 @@ from reconciler.app.options import (
     VersionNote,
     beside_now,
     ignore,
-)
-from reconciler.app.reasons import (
-    AmbiguousClusterError,
-    FutureTimeError,
-    NoAuthorizerError,
-    PastTimeError,
-    RequestError,
-    UndeclaredClusterError,
-    WorkflowError,
 )
 from reconciler.apply.cleanup import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.apply.lease import lease_time, time_of
@@ -144,10 +136,10 @@ class Target:
         try:
             state = self.cluster.read(request)
         except ClusterError as error:
-            kind = NoAuthorizerError if error.code == NO_AUTHORIZER else WorkflowError
+            kind = reasons.NoAuthorizerError if error.code == NO_AUTHORIZER else reasons.WorkflowError
             raise kind(str(error), error.advice) from error
         except (SnapshotError, OSError) as error:
-            raise WorkflowError(f"the snapshot cannot be read: {error}") from error
+            raise reasons.WorkflowError(f"the snapshot cannot be read: {error}") from error
         finally:
             if self.settings is not None and (news := self.settings.first_contact.news()):
                 self.tell(ClientNote(news))
@@ -169,7 +161,7 @@ class Target:
 def whole(state: ClusterState) -> ClusterState:
     """A state of which all ACLs were seen; raises a :class:`WorkflowError` where some may not have been."""
     if state.acl_gap:
-        raise WorkflowError(
+        raise reasons.WorkflowError(
             f"the ACL listing may not be whole: {state.acl_gap}", "what is missing could change every answer"
         )
     return state
@@ -184,9 +176,9 @@ def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead:
         return
     said = moment_text(at)
     if way < 0:
-        raise PastTimeError(f"{said} is past, and a cluster is read as it is now")
+        raise reasons.PastTimeError(f"{said} is past, and a cluster is read as it is now")
     if ahead:
-        raise FutureTimeError(f"{said} is yet to come, and a cluster is read as it is now")
+        raise reasons.FutureTimeError(f"{said} is yet to come, and a cluster is read as it is now")
 
 
 def time_said(at: datetime.date) -> str:
@@ -212,9 +204,9 @@ def declared(manifests: Manifests, wanted: str | None) -> tuple[ClusterDeclarati
     if name is None and len(clusters) == 1:
         return next(iter(clusters.values())), snapshot
     if name is None:
-        raise AmbiguousClusterError(tuple(clusters), snapshot=snapshot is not None)
+        raise reasons.AmbiguousClusterError(tuple(clusters), snapshot=snapshot is not None)
     if name not in clusters:
-        raise UndeclaredClusterError(name, tuple(clusters))
+        raise reasons.UndeclaredClusterError(name, tuple(clusters))
     return clusters[name], snapshot
 
 
@@ -255,7 +247,7 @@ def open_declared(
 def snapshot_cluster(file: str) -> SnapshotCluster:
     """The cluster whose state is in ``file``; raises :class:`RequestError` where that is a link to nothing."""
     if (link := broken_link(file)) is not None:
-        raise RequestError(f"{file}: {link}", "mend the link, or name the snapshot itself")
+        raise reasons.RequestError(f"{file}: {link}", "mend the link, or name the snapshot itself")
     return SnapshotCluster(Path(file))
 
 
@@ -280,7 +272,7 @@ def open_any(
     if path is None and snapshot is not None and not (name and _is_declared_below(connection.default_path, name)):
         stand_in = snapshot_cluster(snapshot)
         if not stand_in.path.is_file():
-            raise RequestError(f"there is no snapshot {snapshot}")
+            raise reasons.RequestError(f"there is no snapshot {snapshot}")
         yield None, Target(name or Path(snapshot).stem, stand_in, None, tell=tell)
         return
     # The operator's file knows the cluster, so manifests in the working directory are not asked who it is.
@@ -315,7 +307,7 @@ def names_known(path: str, connections: str | None) -> set[str]:
     documents = (document for text in texts_below(Path(path)) for document in re.split(r"^---", text, flags=re.M))
     declared = (_NAME.search(document) for document in documents if _CLUSTER.search(document))
     names = {match[1] for match in declared if match}
-    with suppress(WorkflowError, OSError):
+    with suppress(reasons.WorkflowError, OSError):
         names |= read_connections(connections).keys() if connections else set()
     return names
 
@@ -350,7 +342,9 @@ def live(
     try:
         cluster = connect(settings)
     except ClusterError as error:
-        raise WorkflowError(f"the connection of cluster {name} cannot be used: {error}", error.advice) from error
+        raise reasons.WorkflowError(
+            f"the connection of cluster {name} cannot be used: {error}", error.advice
+        ) from error
     with cluster:
         ready = cluster.prepare_listing
         (cluster.begin_listing if lists else ready)()

@@ -9,20 +9,11 @@ from pathlib import Path
 from typing import Final
 
 from reconciler.access.authorizer import Authorizer
+from reconciler.app import reasons
 from reconciler.app.cluster_checks import decide_cluster_tests
 from reconciler.app.connections import declared_version, manifests_below, read_connections, version_of
 from reconciler.app.manifests import desired, held, sound, teams_of
 from reconciler.app.options import SNAPSHOT, ConnectionOptions, PastReadings, StateRequest, Tell, ignore
-from reconciler.app.reasons import (
-    AmbiguousClusterError,
-    NoAuthorizerError,
-    NoClusterError,
-    PastClusterError,
-    PastStoreError,
-    RequestError,
-    StaleError,
-    WorkflowError,
-)
 from reconciler.app.records import saved_plan
 from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said, whole
 from reconciler.app.terms import SAYS_DEAD_LETTERS, claimed_super_users, dead_letters, declared_dead_letters
@@ -94,7 +85,7 @@ def access_views(
         past = past_access(request, request.store, connection, beside=beside)
         return [_seen(past, topic_names=False, groups=groups).view]
     if request.audit:
-        raise PastStoreError
+        raise reasons.PastStoreError
     if request.live:
         refuse_another_time(request.cluster, request.as_of, ahead=True)
     if request.plan is not None:
@@ -172,7 +163,7 @@ def declared_access(request: StateRequest, connection: ConnectionOptions = Conne
     """
     manifests = _manifests(request, connection)
     if request.cluster is None and len(manifests.clusters) != 1:
-        raise AmbiguousClusterError(tuple(manifests.clusters), snapshot=False)
+        raise reasons.AmbiguousClusterError(tuple(manifests.clusters), snapshot=False)
     name = request.cluster or next(iter(manifests.clusters))
     return _declared(manifests, declared(manifests, name)[0], request)
 
@@ -225,7 +216,7 @@ def live_access(
         try:
             asked = ReadRequest(all_topics=all_topics, topic_listing=topic_names, listings=listings, tokens=beside)
             state = _read(known_as, asked)
-        except NoAuthorizerError as error:
+        except reasons.NoAuthorizerError as error:
             if not tested:
                 raise
             nothing = AccessView(target.name, Basis.LIVE, authorizer(declaration, {}))
@@ -270,7 +261,7 @@ def past_access(
     time is not covered.
     """
     if request.cluster is None or request.plan is not None or request.offline or SNAPSHOT in request.cluster:
-        raise PastClusterError
+        raise reasons.PastClusterError
     name, manifests, declaration = request.cluster, None, None
     if request.path is None and connection.connections is not None:
         known = read_connections(connection.connections).get(name)
@@ -283,7 +274,7 @@ def past_access(
     version = version_of(state.kafka_version, state.kafka_version_gap, declaration)
     state = replace(state, kafka_version=version)
     if state.acl_gap:
-        raise RequestError(f"the ACLs of that time are not known: {state.acl_gap}")
+        raise reasons.RequestError(f"the ACLs of that time are not known: {state.acl_gap}")
     scram = declaration is not None and declaration.only_scram_logins
     then = _as_stated(name, declaration, found)
     claims = claimed_facts(then)
@@ -419,14 +410,16 @@ def planned_view(plan: Plan, read: AccessState) -> AccessView:
 def plan_asked(request: StateRequest, plan_file: str) -> Plan:
     """The plan before and after which something is asked; raises :class:`NoClusterError` if no cluster is named."""
     if not request.live:
-        raise NoClusterError("a plan holds only what changes, so the state before it has to come from the cluster")
+        raise reasons.NoClusterError(
+            "a plan holds only what changes, so the state before it has to come from the cluster"
+        )
     return saved_plan(plan_file)[0]
 
 
 def check_cluster(plan: Plan, live: ClusterState) -> None:
     """Raise :class:`StaleError` if a state is not of the cluster that a plan is for."""
     if live.cluster_id != plan.cluster_id:
-        raise StaleError(f"the plan is for the cluster {plan.cluster_id}, this is {live.cluster_id}")
+        raise reasons.StaleError(f"the plan is for the cluster {plan.cluster_id}, this is {live.cluster_id}")
 
 
 # What the manifests declared on an earlier day, by the history of the repository that they are in.
@@ -459,7 +452,7 @@ class DeclaredThen:
         found = self._known[day]
         try:
             return None if found is None else desired(found, cluster, day).bindings if cluster in found.clusters else ()
-        except WorkflowError:
+        except reasons.WorkflowError:
             return None
 
     def _manifests(self, day: datetime.date) -> Manifests | None:
@@ -474,6 +467,6 @@ class DeclaredThen:
                 write_tree(root, commit, Path(directory), below.as_posix())
                 then = Path(directory, below)
                 return manifests_below(str(then), self._connection) if then.exists() else _NOTHING
-        except (GitError, WorkflowError, OSError):
+        except (GitError, reasons.WorkflowError, OSError):
             # No repository, or what was there then cannot be read by today's rules: nothing is known.
             return None

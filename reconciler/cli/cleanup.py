@@ -13,14 +13,7 @@ from reconciler.app.records import RecordOptions
 from reconciler.app.undo import undo
 from reconciler.apply.cleanup import Leftover
 from reconciler.apply.lease import LeaseClaim
-from reconciler.cli.change_options import (
-    accept_option,
-    guardrails_option,
-    plan_file_argument,
-    record_options,
-    save_option,
-    yes_option,
-)
+from reconciler.cli import change_options
 from reconciler.cli.console import Exit, ask, error, info, out, out_json, settings
 from reconciler.cli.notes import age, info_note
 from reconciler.cli.options import (
@@ -42,8 +35,8 @@ from reconciler.results import OutputKind
 @optional_path_argument
 @cluster_option()
 @click.option("--run", "only_run", metavar="RUN", help="Remove only what this run left.  [default: every run]")
-@yes_option
-@record_options
+@change_options.yes_option
+@change_options.record_options
 @connection_options
 @output_option
 def command(
@@ -127,15 +120,15 @@ def _document(leftover: Leftover) -> dict[str, object]:
 
 
 @click.command("undo", short_help="Plan the reversal of an applied plan")
-@plan_file_argument
+@change_options.plan_file_argument
 @path_argument
-@save_option
+@change_options.save_option
 @click.option("--journal", metavar="FILE", help="Journal of the run.  [default: PLAN.journal]")
 @click.option("--run", "only_run", metavar="RUN", help="Revert only this run.  [default: every run of the plan]")
 @cluster_option(needed=False)
 @click.option("--allow-deletes", is_flag=True, help="Delete what the run created.")
-@accept_option
-@guardrails_option
+@change_options.accept_option
+@change_options.guardrails_option
 @as_of_option
 @connection_options
 @output_option

@@ -11,18 +11,10 @@ from reconciler.app.lock import Locked, LockTerms, list_locks, lockable, plan_un
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.planning import Planned
 from reconciler.app.records import RecordOptions
+from reconciler.cli import options
 from reconciler.cli.change_options import accept_option, record_options, yes_option
 from reconciler.cli.console import CommandError, Exit, ask, check_terminal, error, out, out_json, style_for
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    Until,
-    cluster_option,
-    connection_options,
-    optional_path_argument,
-    output_option,
-    path_option,
-    with_options,
-)
 from reconciler.cli.planned import print_plan, save, verdict
 from reconciler.cli.terminal import Terminal
 from reconciler.model.characters import as_name, safe
@@ -36,7 +28,7 @@ from reconciler.show.result import result_document, result_lines
 _ticket_option = click.option("--ticket", metavar="ID", help="Where it was agreed.")
 
 #: Whom to lock, and why; :func:`lock_terms` makes one value of them.
-lock_terms_options = with_options(
+lock_terms_options = options.with_options(
     (
         click.argument("principal", metavar="PRINCIPAL"),
         click.option("--reason", metavar="TEXT", required=True, help="Why. Every plan shows it until the unlock."),
@@ -44,7 +36,7 @@ lock_terms_options = with_options(
         click.option(
             "--until",
             metavar="TIME",
-            type=Until(),
+            type=options.Until(),
             help="When it is to end: 24h, 2d, or an instant. A server ends it only where the operator's file has "
             "locksEnd: true.  [default: at the unlock]",
         ),
@@ -75,12 +67,12 @@ def lock_terms(
 
 @click.command("lock", short_help="Deny a principal everything, until unlock")
 @lock_terms_options
-@path_option
-@cluster_option()
+@options.path_option
+@options.cluster_option()
 @yes_option
 @record_options
-@connection_options
-@output_option
+@options.connection_options
+@options.output_option
 def command(
     *,
     path: str | None,
@@ -169,18 +161,18 @@ def lock_document(lock: Lock) -> dict[str, Any]:
 
 @click.command("unlock", short_help="End a lock")
 @click.argument("principal", metavar="PRINCIPAL")
-@path_option
+@options.path_option
 @click.option("--reason", metavar="TEXT", required=True, help="Why; kept in the audit log.")
 @_ticket_option
 @click.option(
     "--out", "save_as", metavar="PLAN", help="Only save the plan, for people to sign; “reconciler apply” performs it."
 )
-@cluster_option()
+@options.cluster_option()
 @accept_option
 @yes_option
 @record_options
-@connection_options
-@output_option
+@options.connection_options
+@options.output_option
 def unlock_command(
     *,
     principal: str,
@@ -227,10 +219,10 @@ def _save(planned: Planned, file: str, output: str) -> Exit:
 
 
 @click.command("locks", short_help="List locked principals")
-@optional_path_argument
-@cluster_option()
-@connection_options
-@output_option
+@options.optional_path_argument
+@options.cluster_option()
+@options.connection_options
+@options.output_option
 def locks_command(*, path: str | None, cluster: str | None, connection: ConnectionOptions, output: str) -> int:
     """List the principals that are denied everything until `reconciler unlock`, with since when and why.
 

@@ -18,17 +18,10 @@ from reconciler.model.listing import Change
 from reconciler.model.markers import BRIDGED_TYPES, bridge_on
 from reconciler.model.scope import Selector, is_reserved
 from reconciler.model.state import ClusterState
+from reconciler.plan import overlap
 from reconciler.plan.kinds.acl import created_bindings, deleted_bindings, touched_binding
 from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.observed import Facts
-from reconciler.plan.overlap import (
-    NO_PATTERNS,
-    PatternIndex,
-    coverage_change,
-    covering_patterns,
-    opaque_patterns,
-    pattern_indexes,
-)
 from reconciler.plan.phase import Phase, barriers
 from reconciler.plan.proposal import Plan, Terms, bindings_after
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Step, Unbridged
@@ -47,13 +40,13 @@ def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
     """What performing ``steps`` on ``live`` needs; ``live`` holds every existing topic and no bridge of a run."""
     if terms.default_allow is not True:
         return Bridges()
-    before, opaque = live.bindings, set(opaque_patterns(live))
+    before, opaque = live.bindings, set(overlap.opaque_patterns(live))
     after = bindings_after(before, steps)
-    old = covering_patterns(live)
+    old = overlap.covering_patterns(live)
     new = {*opaque, *(binding.pattern for binding in after)}
-    change = coverage_change(old, new)
+    change = overlap.coverage_change(old, new)
     ground = _Ground(live, terms, steps)
-    olds, news = pattern_indexes(old), pattern_indexes(new)
+    olds, news = overlap.pattern_indexes(old), overlap.pattern_indexes(new)
     found = [
         *_Sweep(ground, Side.CLOSING, change.closed, olds, _Holders(after, olds)).results(),
         *_Sweep(ground, Side.OPENING, change.opened, news, _Holders(before, news)).results(),
@@ -85,17 +78,17 @@ def _unobservable(live: ClusterState, covering: Iterable[ResourcePattern], terms
 class _Holders:
     """Who holds an ALLOW on names of a pattern that no pattern of the other state covers."""
 
-    def __init__(self, bindings: Iterable[AclBinding], other: dict[ResourceType, PatternIndex]) -> None:
+    def __init__(self, bindings: Iterable[AclBinding], other: dict[ResourceType, overlap.PatternIndex]) -> None:
         self._other = other
         self._principals: dict[ResourcePattern, set[str]] = {}
         for binding in bindings:
             if binding.entry.permission_type is AclPermissionType.ALLOW:
                 self._principals.setdefault(binding.pattern, set()).add(binding.entry.principal)
-        self._indexes = pattern_indexes(self._principals)
+        self._indexes = overlap.pattern_indexes(self._principals)
 
     def on(self, pattern: ResourcePattern) -> tuple[str, ...]:
-        other = self._other.get(pattern.resource_type, NO_PATTERNS)
-        meeting = self._indexes.get(pattern.resource_type, NO_PATTERNS).overlapping(pattern)
+        other = self._other.get(pattern.resource_type, overlap.NO_PATTERNS)
+        meeting = self._indexes.get(pattern.resource_type, overlap.NO_PATTERNS).overlapping(pattern)
         return tuple(sorted({name for own in meeting if not other.contains(own) for name in self._principals[own]}))
 
 
@@ -163,7 +156,7 @@ class _Sweep:
     ground: _Ground
     side: Side
     changing: Sequence[ResourcePattern]
-    other: dict[ResourceType, PatternIndex]
+    other: dict[ResourceType, overlap.PatternIndex]
     holders: _Holders
 
     def results(self) -> Iterator[Bridge | Unbridged]:
@@ -189,7 +182,7 @@ class _Sweep:
 
     def _met(self, pattern: ResourcePattern) -> str | None:
         """Why the whole of a pattern cannot be bridged that shares names with the other state."""
-        index = self.other.get(pattern.resource_type, NO_PATTERNS)
+        index = self.other.get(pattern.resource_type, overlap.NO_PATTERNS)
         if not any(True for _ in index.overlapping(pattern)):
             return None
         if pattern.resource_type not in self.ground.names:
@@ -204,7 +197,7 @@ class _Sweep:
 
     def _names(self, pattern: ResourcePattern) -> Iterator[ResourcePattern]:
         """Existing names under a pattern whose coverage changes."""
-        index = self.other.get(pattern.resource_type, NO_PATTERNS)
+        index = self.other.get(pattern.resource_type, overlap.NO_PATTERNS)
         for name in self.ground.existing(pattern):
             literal = ResourcePattern(pattern.resource_type, name)
             if not is_reserved(name) and not index.contains(literal):
@@ -276,7 +269,7 @@ def lockout_protection(
     created = {binding for binding in created_bindings(found) if _on_cluster(binding.pattern)}
     deleted = {binding for binding in deleted_bindings(found) if _on_cluster(binding.pattern)}
     others = {binding.pattern for binding in live.bindings - created - deleted}
-    kept = any(map(_on_cluster, (*others, *opaque_patterns(live))))
+    kept = any(map(_on_cluster, (*others, *overlap.opaque_patterns(live))))
     if kept or bool(created) is bool(deleted):  # covered on both sides, or on none
         return frozenset()
     ours = {*facts.inter_broker_principals, *([facts.principal] if facts.principal else [])}

@@ -11,18 +11,10 @@ from dataclasses import field
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
+from reconciler.model import topic_configs
 from reconciler.model.desired import DesiredTopic, Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.topic import Topic
-from reconciler.model.topic_configs import (
-    LOCAL,
-    TOPIC_CONFIGS,
-    UNLIMITED_CONFIGS,
-    WHOLE_NUMBERS,
-    ConfigType,
-    normal_form,
-    readable,
-)
 from reconciler.model.topic_rule import (
     CountRule,
     ExpressionRule,
@@ -96,12 +88,14 @@ class TopicFacts:
         if text is None:
             return None
         try:
-            number = float(text) if TOPIC_CONFIGS.get(name) is ConfigType.DOUBLE else int(text)
+            number = (
+                float(text) if topic_configs.TOPIC_CONFIGS.get(name) is topic_configs.ConfigType.DOUBLE else int(text)
+            )
         except ValueError:
             return None
-        if name in UNLIMITED_CONFIGS and number == _AS_THE_OTHER and name.startswith(LOCAL):
-            return self.setting_number(name.removeprefix(LOCAL))
-        return math.inf if name in UNLIMITED_CONFIGS and number <= _NO_LIMIT else number
+        if name in topic_configs.UNLIMITED_CONFIGS and number == _AS_THE_OTHER and name.startswith(topic_configs.LOCAL):
+            return self.setting_number(name.removeprefix(topic_configs.LOCAL))
+        return math.inf if name in topic_configs.UNLIMITED_CONFIGS and number <= _NO_LIMIT else number
 
 
 def facts_of(wanted: DesiredTopic, around: ClusterContext) -> TopicFacts:
@@ -233,7 +227,7 @@ def setting_check(part: SettingRule) -> Check:
             yield from _of_value(part, topic, value, value)
         elif part.required is None and part.name in topic.defaults:
             value = topic.defaults[part.name]
-            yield from _of_value(part, topic, value, readable(part.name, value) + _BY_DEFAULT)
+            yield from _of_value(part, topic, value, topic_configs.readable(part.name, value) + _BY_DEFAULT)
         elif part.required is not False:
             yield _unset(part)
 
@@ -248,7 +242,7 @@ def _unset(part: SettingRule) -> Shortfall:
 
 
 def _of_value(part: SettingRule, topic: TopicFacts, value: str, shown: str) -> Iterator[Shortfall]:
-    if part.allowed is not None and normal_form(part.name, value) not in part.allowed:
+    if part.allowed is not None and topic_configs.normal_form(part.name, value) not in part.allowed:
         yield Shortfall(TopicCheck.SETTING_VALUE, part.name, shown, _allowed_words(part))
     if part.minimum is None and part.maximum is None:
         return
@@ -315,7 +309,7 @@ def _operand(name: str, topic: TopicFacts) -> float | None:
 
 
 def _shown(name: str, topic: TopicFacts) -> str:
-    text = str(topic.count(name)) if name in _COUNTS else readable(name, topic.setting(name) or NOT_SET)
+    text = str(topic.count(name)) if name in _COUNTS else topic_configs.readable(name, topic.setting(name) or NOT_SET)
     return text + (_BY_DEFAULT if _is_unset(name, topic) else "")
 
 
@@ -448,17 +442,17 @@ def _data(topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> dict[str,
 
 
 def _typed(name: str, text: str) -> Any:
-    config_type = TOPIC_CONFIGS.get(name)
+    config_type = topic_configs.TOPIC_CONFIGS.get(name)
     try:
-        if config_type in WHOLE_NUMBERS:
+        if config_type in topic_configs.WHOLE_NUMBERS:
             return int(text)
-        if config_type is ConfigType.DOUBLE:
+        if config_type is topic_configs.ConfigType.DOUBLE:
             return float(text)
     except ValueError:
         return text
-    if config_type is ConfigType.BOOLEAN:
+    if config_type is topic_configs.ConfigType.BOOLEAN:
         return text == "true"
-    return [item for item in text.split(",") if item] if config_type is ConfigType.LIST else text
+    return [item for item in text.split(",") if item] if config_type is topic_configs.ConfigType.LIST else text
 
 
 def _values(text: str, topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> str:

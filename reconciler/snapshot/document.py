@@ -17,6 +17,7 @@ from functools import cache, partial
 from itertools import repeat
 from typing import Annotated, Any, Final, NamedTuple, TextIO, TypeAlias, cast
 
+from reconciler.codec import values
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import (
     COUNT,
@@ -35,16 +36,6 @@ from reconciler.codec.codec import (
 from reconciler.codec.document import UnevenError, known_minor, load, load_streamed, schema_text
 from reconciler.codec.kinds import listings
 from reconciler.codec.objects import Record, field, flat, record
-from reconciler.codec.values import (
-    ASSIGNMENTS,
-    KAFKA_VERSION,
-    NAME,
-    OPERATION,
-    PATTERN_TYPE,
-    PERMISSION,
-    RESOURCE_TYPE,
-    opaque_codec,
-)
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AccessControlEntry, AclBinding, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import escape_invisible_json
@@ -55,8 +46,8 @@ from reconciler.model.topic import Topic
 from reconciler.ports import NONE_KNOWN, Answer, AnswerStatus, ClusterError
 
 _ENTRIES: Final = "entries"
-_PERMISSION: Final = PERMISSION.write
-_OPERATION: Final = OPERATION.write
+_PERMISSION: Final = values.PERMISSION.write
+_OPERATION: Final = values.OPERATION.write
 _new_binding: Final = partial(tuple.__new__, AclBinding)
 #: So many rows are remembered: those of one principal are near each other, as a rule.
 _MOST_ROWS: Final = 1 << 10
@@ -69,9 +60,9 @@ _FORMS: Final = {item.name: item for item in PatternType}
 class PatternGroup(NamedTuple):
     """The entries of one pattern: one after another where they are written, by row where they were read."""
 
-    resource_type: Annotated[ResourceType, RESOURCE_TYPE, Says("The type of resource.", "TOPIC")]
-    pattern_type: Annotated[PatternType, PATTERN_TYPE, Says("How the name is compared.", "LITERAL")]
-    name: Annotated[str, NAME, Says("The name.", "orders")]
+    resource_type: Annotated[ResourceType, values.RESOURCE_TYPE, Says("The type of resource.", "TOPIC")]
+    pattern_type: Annotated[PatternType, values.PATTERN_TYPE, Says("How the name is compared.", "LITERAL")]
+    name: Annotated[str, values.NAME, Says("The name.", "orders")]
     entries: Annotated[
         Iterable[Any],
         Says("Sorted rows of principal, host, permission, and one or more operations in the order of their codes."),
@@ -211,9 +202,9 @@ class _Rows:
         if len(row) < 4:
             raise SchemaError("a row is [principal, host, permission, operation, …]")
         item = self._texts.setdefault
-        principal, host, permission = TEXT.read(row[0]), TEXT.read(row[1]), PERMISSION.read(row[2])
+        principal, host, permission = TEXT.read(row[0]), TEXT.read(row[1]), values.PERMISSION.read(row[2])
         principal, host = item(principal, principal), item(host, host)
-        entries = [AccessControlEntry(principal, host, OPERATION.read(name), permission) for name in row[3:]]
+        entries = [AccessControlEntry(principal, host, values.OPERATION.read(name), permission) for name in row[3:]]
         found = tuple(map(self._entries.setdefault, entries, entries))
         if len(self._known) >= _MOST_ROWS:
             self._known.clear()
@@ -238,8 +229,8 @@ _SCHEMA: Final[Mapping[str, Any]] = {
     "items": {
         "type": "array",
         "minItems": 4,
-        "items": [TEXT.schema, TEXT.schema, PERMISSION.schema],
-        "additionalItems": OPERATION.schema,
+        "items": [TEXT.schema, TEXT.schema, values.PERMISSION.schema],
+        "additionalItems": values.OPERATION.schema,
     },
 }
 
@@ -387,7 +378,7 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
         field("clusterId", TEXT, "As DescribeCluster returns it.", "4L6g3nShT-eMCtK--X86sw", attr="state.cluster_id"),
         field(
             "kafkaVersion",
-            nullable(KAFKA_VERSION),
+            nullable(values.KAFKA_VERSION),
             "The release whose rules the brokers follow; absent where it is not known.",
             "4.3",
             attr="state.kafka_version",
@@ -454,7 +445,7 @@ def _codec(*, closed: bool) -> Record[Snapshot]:
         field("topics", _topics_codec(closed=closed), "Sorted by name.", attr="state.topics"),
         field(
             "opaque",
-            array(opaque_codec(closed=closed), lines=True),
+            array(values.opaque_codec(closed=closed), lines=True),
             "Live ACL entries of a kind that the reader could not name.",
             attr="state.opaque",
         ),
@@ -479,7 +470,7 @@ def _snapshot(broker: BrokerFacts, acls: Any, unreadable_topics: Mapping[str, st
 
 def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
     known = (
-        field("name", NAME, "The name.", "orders"),
+        field("name", values.NAME, "The name.", "orders"),
         field("partitions", nullable(_ONE_OR_MORE), "null where unknown.", 6, attr="num_partitions", default=None),
         field("replicationFactor", nullable(_ONE_OR_MORE), "null where unknown.", 3, default=None),
         field(
@@ -491,7 +482,11 @@ def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
         ),
         field("configs", mapping(TEXT), "Only what is set on the topic itself.", default=FrozenMap()),
         field(
-            "replicaAssignments", ASSIGNMENTS, "Broker ids by partition; absent where unknown.", default=None, omit=True
+            "replicaAssignments",
+            values.ASSIGNMENTS,
+            "Broker ids by partition; absent where unknown.",
+            default=None,
+            omit=True,
         ),
     )
     # These have other words where they are live; any other field is as in plans.

@@ -5,15 +5,8 @@ from typing import TYPE_CHECKING
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import DesiredBuilder, Kind, Loaded, Touched
+from reconciler.manifest.parts import resources
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.resources import (
-    PatternTable,
-    looks_like_a_pattern,
-    name_scalars,
-    pattern_warning,
-    permission,
-    terms_in,
-)
 from reconciler.manifest.parts.rules import (
     BUILT_IN_ROLES,
     FIELD_OF,
@@ -67,7 +60,7 @@ class AclsKind(Kind["AclsDocument"]):
     name = "Acls"
     touched = Touched.CHOSEN
 
-    def declare(self, document: Document, table: PatternTable) -> AclsDeclaration | None:
+    def declare(self, document: Document, table: resources.PatternTable) -> AclsDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
         findings, spec = document.findings, document.spec
         model = document.validated(self.model())
@@ -85,7 +78,7 @@ class AclsKind(Kind["AclsDocument"]):
                 terms = (
                     None
                     if want is None
-                    else terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
+                    else resources.terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
                 )
                 rule = declare_rule(node, terms, principals, table.named(node, findings), findings)
                 rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
@@ -130,7 +123,7 @@ def _templates(node: MappingNode, words: Collection[str], findings: Findings) ->
     """The names of a rule that hold words; what cannot be a name whatever the words say is reported."""
     found = []
     for field, kind in RESOURCE_FIELDS.items():
-        for form, scalar in name_scalars(node.values.get(field)):
+        for form, scalar in resources.name_scalars(node.values.get(field)):
             if not _has_words(scalar, words):
                 continue
             pattern_type = PatternType.PREFIXED if form == "prefix" else PatternType.LITERAL
@@ -144,8 +137,8 @@ def _templates(node: MappingNode, words: Collection[str], findings: Findings) ->
             elif trouble := template.problem(dict.fromkeys(words, "x")):
                 findings.add(trouble, scalar)
             else:
-                if not form and looks_like_a_pattern(scalar.plain):
-                    findings.add(pattern_warning(scalar.plain), scalar, severity="warning")
+                if not form and resources.looks_like_a_pattern(scalar.plain):
+                    findings.add(resources.pattern_warning(scalar.plain), scalar, severity="warning")
                 found.append(template)
     return tuple(found)
 
@@ -157,7 +150,7 @@ def _has_words(scalar: ScalarNode, words: Collection[str]) -> bool:
 
 def _without_words(value: Node, words: Collection[str]) -> Node | None:
     """A field less the names that hold words; ``None`` if nothing is left."""
-    if not any(_has_words(scalar, words) for _, scalar in name_scalars(value)):
+    if not any(_has_words(scalar, words) for _, scalar in resources.name_scalars(value)):
         return value
     if isinstance(value, SequenceNode):
         kept = SequenceNode(value.line, value.column)
@@ -182,7 +175,7 @@ def _split(
     node: MappingNode,
     parameters: Mapping[ResourceType, ScalarNode],
     words: Collection[str],
-    table: PatternTable,
+    table: resources.PatternTable,
     findings: Findings,
 ) -> tuple[tuple[ResourceType, ...], tuple[ResourcePattern, ...]]:
     """What the rule takes from its use, and what it names itself."""
@@ -211,7 +204,7 @@ class RoleKind(Kind["RoleDocument"]):
     name = "Role"
     touched = Touched.ANY
 
-    def declare(self, document: Document, table: PatternTable) -> RoleDeclaration | None:
+    def declare(self, document: Document, table: resources.PatternTable) -> RoleDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no role."""
         findings, spec, heading = document.findings, document.spec, document.heading
         model = document.validated(self.model())
@@ -228,7 +221,9 @@ class RoleKind(Kind["RoleDocument"]):
                 takes, names = _split(node, parameters, words, table, findings)
                 used.update(takes, (word for one in templates for word in WORD.findall(one.text)))
                 kinds = [one.kind for one in templates]
-                action = permission(node, [*takes, *(pattern.resource_type for pattern in names), *kinds], findings)
+                action = resources.permission(
+                    node, [*takes, *(pattern.resource_type for pattern in names), *kinds], findings
+                )
                 if ("allow" in node.values) == ("deny" in node.values):
                     findings.add(_FORM, node)
                 elif not node.keys.keys() & RESOURCE_FIELDS.keys():

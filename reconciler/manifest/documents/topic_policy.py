@@ -26,23 +26,11 @@ from reconciler.manifest.read.findings import (
     scalars,
 )
 from reconciler.manifest.read.problem import Code, Problem, did_you_mean, in_order
+from reconciler.model import topic_rule
 from reconciler.model.desired import Origin
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.scope import NameSelector
 from reconciler.model.topic_configs import NUMBERS, TOPIC_CONFIGS, UNLIMITED_CONFIGS, ConfigType, normal_form
-from reconciler.model.topic_rule import (
-    Bound,
-    CountRule,
-    ExpressionRule,
-    NameRule,
-    Relation,
-    RelationRule,
-    RulePart,
-    SettingRule,
-    TopicException,
-    TopicNumber,
-    TopicRule,
-)
 
 if TYPE_CHECKING:
     from reconciler.manifest.models.topic_policy import (
@@ -71,7 +59,7 @@ _SAME = Trouble(Code.POLICY_FORM, "this compares a number with itself", "name an
 
 def declare_setting_rules(
     node: Node | None, items: "Mapping[str, SettingLimits] | None", findings: Findings
-) -> Iterator[SettingRule]:
+) -> Iterator[topic_rule.SettingRule]:
     """The settings of a rule; problems are reported, unknown names as warnings."""
     for name, inner in node.values.items() if isinstance(node, MappingNode) else ():
         key = node.keys[name] if isinstance(node, MappingNode) else inner
@@ -85,7 +73,7 @@ def declare_setting_rules(
             _check_form(item, inner, key, findings)
             if low is not None and high is not None and low.number > high.number:
                 findings.add(_COMPARISONS, inner.get("min") or key)
-            yield SettingRule(
+            yield topic_rule.SettingRule(
                 findings.origin(key), name, item.required, item.forbidden, tuple(allowed) or None, low, high
             )
 
@@ -115,7 +103,7 @@ def _allowed(name: str, node: ScalarNode, findings: Findings) -> str:
         return ""
 
 
-def _bound(name: str, node: Node | None, findings: Findings) -> Bound | None:
+def _bound(name: str, node: Node | None, findings: Findings) -> topic_rule.Bound | None:
     if not isinstance(node, ScalarNode) or findings.marks(node):
         return None
     config_type = TOPIC_CONFIGS.get(name)
@@ -134,7 +122,7 @@ def _bound(name: str, node: Node | None, findings: Findings) -> Bound | None:
         advice = f"write allowed: [{text}], or leave the limit out"
         findings.add(Trouble(Code.POLICY_FORM, f"{name}: {text} means no limit, not a number", advice), node)
         return None
-    return Bound(float(text) if config_type is ConfigType.DOUBLE else int(text), node.plain)
+    return topic_rule.Bound(float(text) if config_type is ConfigType.DOUBLE else int(text), node.plain)
 
 
 def _report(name: str, error: ValueError, node: Node, findings: Findings) -> None:
@@ -144,10 +132,10 @@ def _report(name: str, error: ValueError, node: Node, findings: Findings) -> Non
 
 def declare_relations(
     nodes: Node | None, items: "Sequence[RelationItem] | None", findings: Findings
-) -> Iterator[RelationRule]:
+) -> Iterator[topic_rule.RelationRule]:
     """The relations of a rule; problems are reported."""
     for node, item in paired(nodes, items):
-        found = [relation for relation in Relation if relation in node.keys]
+        found = [relation for relation in topic_rule.Relation if relation in node.keys]
         value, other = node.get("value"), node.get(found[0]) if found else None
         if len(found) != 1:
             findings.add(_ONE, node)
@@ -157,7 +145,7 @@ def declare_relations(
             if value.plain == other.plain:
                 findings.add(_SAME, other)
             if item is not None:
-                yield RelationRule(findings.origin(node), value.plain, found[0], other.plain, item.required)
+                yield topic_rule.RelationRule(findings.origin(node), value.plain, found[0], other.plain, item.required)
 
 
 def _check_operand(node: Node | None, findings: Findings) -> None:
@@ -271,7 +259,7 @@ class TopicPolicyDeclaration:
     """A document's heading and rules."""
 
     heading: Heading
-    rules: tuple[TopicRule, ...]
+    rules: tuple[topic_rule.TopicRule, ...]
 
 
 def _check_names(nodes: Node | None, findings: Findings) -> None:
@@ -287,7 +275,7 @@ def _check_names(nodes: Node | None, findings: Findings) -> None:
 
 def _rule(
     document: str, node: MappingNode, item: "PolicyRule | None", table: PatternTable, findings: Findings
-) -> Iterator[TopicRule]:
+) -> Iterator[topic_rule.TopicRule]:
     topics = topic_names(node.get("topics"), table, findings)
     excluded = topic_names(node.get("except"), table, findings)
     if not node.keys.keys() & {"topics", "matchLabels"}:
@@ -296,7 +284,7 @@ def _rule(
         findings.add(_ASKS, node)
     parts = tuple(_parts(node, item, findings))
     if item is not None:
-        yield TopicRule(
+        yield topic_rule.TopicRule(
             document,
             findings.origin(node),
             parts,
@@ -309,7 +297,7 @@ def _rule(
         )
 
 
-def _parts(node: MappingNode, item: "PolicyRule | None", findings: Findings) -> Iterator[RulePart]:
+def _parts(node: MappingNode, item: "PolicyRule | None", findings: Findings) -> Iterator[topic_rule.RulePart]:
     names = node.get("names")
     if isinstance(names, MappingNode):
         yield from _name_part(names, item, node.keys["names"], findings)
@@ -324,10 +312,12 @@ def _parts(node: MappingNode, item: "PolicyRule | None", findings: Findings) -> 
         trouble = expression_problem(expression.plain)
         if trouble is not None:
             findings.add(trouble, expression)
-        yield ExpressionRule(findings.origin(expression), expression.plain)
+        yield topic_rule.ExpressionRule(findings.origin(expression), expression.plain)
 
 
-def _name_part(names: MappingNode, item: "PolicyRule | None", key: Node, findings: Findings) -> Iterator[NameRule]:
+def _name_part(
+    names: MappingNode, item: "PolicyRule | None", key: Node, findings: Findings
+) -> Iterator[topic_rule.NameRule]:
     pattern = names.get("pattern")
     if isinstance(pattern, ScalarNode) and not findings.marks(pattern):
         trouble = pattern_problem(pattern.plain)
@@ -336,12 +326,12 @@ def _name_part(names: MappingNode, item: "PolicyRule | None", key: Node, finding
     if not names.keys:
         findings.add(_NAMES, key)
     if item is not None and item.names is not None:
-        yield NameRule(findings.origin(key), item.names.pattern, item.names.max_length)
+        yield topic_rule.NameRule(findings.origin(key), item.names.pattern, item.names.max_length)
 
 
 def _count_part(
-    subject: TopicNumber, limits: "CountLimits", node: MappingNode, findings: Findings
-) -> Iterator[CountRule]:
+    subject: topic_rule.TopicNumber, limits: "CountLimits", node: MappingNode, findings: Findings
+) -> Iterator[topic_rule.CountRule]:
     place = node.keys[subject]
     bounds = (limits.min, limits.max, limits.min_per_broker, limits.max_per_broker)
     if not any(bound is not None for bound in bounds) and not limits.required:
@@ -349,23 +339,23 @@ def _count_part(
     for low, high in ((limits.min, limits.max), (limits.min_per_broker, limits.max_per_broker)):
         if low is not None and high is not None and low > high:
             findings.add(_ORDER, place)
-    yield CountRule(findings.origin(place), subject, *bounds, limits.required)
+    yield topic_rule.CountRule(findings.origin(place), subject, *bounds, limits.required)
 
 
 def _exceptions(
     spec: MappingNode, items: "Sequence[TopicExceptionItem] | None", table: PatternTable, findings: Findings
-) -> dict[str, tuple[TopicException, ...]]:
+) -> dict[str, tuple[topic_rule.TopicException, ...]]:
     """The exceptions of a document, by the name of their rule; problems are reported."""
     rules = spec.get("rules")
     named = rules.items if isinstance(rules, SequenceNode) else []
     known = [name for one in named if isinstance(one, MappingNode) and (name := one.text("name"))]
-    found: dict[str, tuple[TopicException, ...]] = {}
+    found: dict[str, tuple[topic_rule.TopicException, ...]] = {}
     for node, item in paired(spec.get("exceptions"), items):
         topics, check = topic_names(node.get("topics"), table, findings), node.get("check")
         if not isinstance(check, ScalarNode) or not check_is_known("rule", check, known, findings) or item is None:
             continue
         codes = item.codes if isinstance(item.codes, list) else [item.codes] if item.codes else []
-        one = TopicException(
+        one = topic_rule.TopicException(
             topics or NameSelector(), item.reason, item.expires, findings.origin(node), frozenset(codes), item.ticket
         )
         found[check.plain] = (*found.get(check.plain, ()), one)
@@ -385,7 +375,7 @@ class TopicPolicyKind(Kind["TopicPolicyDocument"]):
         model = document.validated(self.model())
         nodes = document.spec.get("rules")
         _check_names(nodes, findings)
-        rules: list[TopicRule] = []
+        rules: list[topic_rule.TopicRule] = []
         for node, item in paired(nodes, model.spec.rules if model else None):
             rules += _rule(document.heading.name, node, item, table, findings)
         accepted = _exceptions(document.spec, model.spec.exceptions if model else None, table, findings)

@@ -6,16 +6,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.kind import DesiredBuilder, Kind, Loaded, Touched
+from reconciler.manifest.parts import resources
 from reconciler.manifest.parts.bindings import OutsideScope
 from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.manifest.parts.document import Document, Heading
-from reconciler.manifest.parts.resources import (
-    DeclaredPatterns,
-    PatternTable,
-    name_scalars,
-    principal_problem,
-    terms_in,
-)
 from reconciler.manifest.parts.rules import (
     EVERY_HOST,
     RoleUse,
@@ -74,7 +68,7 @@ class TopicAccessRules(NamedTuple):
 
 
 def declare_topic_access(
-    node: Node | None, model: "TopicAccess | None", table: PatternTable, findings: Findings
+    node: Node | None, model: "TopicAccess | None", table: resources.PatternTable, findings: Findings
 ) -> TopicAccessRules:
     """Checks ``owner`` and ``grants`` of a mapping; problems are reported."""
     if not isinstance(node, MappingNode):
@@ -83,16 +77,16 @@ def declare_topic_access(
 
 
 def _owner(node: Node | None, findings: Findings) -> RuleDeclaration | None:
-    principals = checked_texts(node, principal_problem, findings)
+    principals = checked_texts(node, resources.principal_problem, findings)
     if node is None or not principals:
         return None
     declaration = Declaration(findings.origin(node))
-    named = DeclaredPatterns.at(ResourceType.TOPIC, [_ANY_TOPIC], declaration)
+    named = resources.DeclaredPatterns.at(ResourceType.TOPIC, [_ANY_TOPIC], declaration)
     return RuleDeclaration.of(RoleUse(OWNER_ROLE, declaration), principals, EVERY_HOST, [named], declaration)
 
 
 def _grants(
-    node: MappingNode, model: "TopicAccess | None", table: PatternTable, findings: Findings
+    node: MappingNode, model: "TopicAccess | None", table: resources.PatternTable, findings: Findings
 ) -> Iterator[RuleDeclaration]:
     nodes = node.get("grants")
     for index, item in enumerate(nodes.items if isinstance(nodes, SequenceNode) else []):
@@ -103,7 +97,9 @@ def _grants(
         principals = declare_principals(item, findings)
         want = model.grants[index] if model else None
         terms = (
-            None if want is None else terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
+            None
+            if want is None
+            else resources.terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
         )
         rule = declare_rule(item, terms, principals, named, findings)
         if rule is not None:
@@ -209,7 +205,7 @@ def _overrides(
     spec: MappingNode,
     items: "Sequence[ClusterOverride] | None",
     topics: Sequence[DesiredTopic],
-    table: PatternTable,
+    table: resources.PatternTable,
     findings: Findings,
 ) -> Iterator[TopicClusterOverride]:
     """What is different on some clusters; one that changes nothing of any topic is reported."""
@@ -235,7 +231,7 @@ def _overrides(
 def _check_named(node: Node | None, known: Sequence[str], findings: Findings) -> None:
     """Reports a name that the document does not declare: the override would silently change nothing."""
     # Before variables are filled in, any name may be one.
-    for form, scalar in () if any("${" in name for name in known) else name_scalars(node):
+    for form, scalar in () if any("${" in name for name in known) else resources.name_scalars(node):
         is_known = any(name.startswith(scalar.plain) for name in known) if form == "prefix" else scalar.plain in known
         if form != "any" and not is_known and not findings.marks(scalar):
             message = f"this document declares no topic {'that begins with ' if form == 'prefix' else ''}"
@@ -321,7 +317,7 @@ class TopicsKind(Kind["TopicsDocument"]):
     name = "Topics"
     touched = Touched.CHOSEN
 
-    def declare(self, document: Document, table: PatternTable) -> TopicsDeclaration | None:
+    def declare(self, document: Document, table: resources.PatternTable) -> TopicsDeclaration | None:
         """Checks and converts; ``None`` after reporting problems that leave no document."""
         findings, spec = document.findings, document.spec
         model = document.validated(self.model())

@@ -4,18 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
-from reconciler.manifest.parts.fields import (
-    Ends,
-    ManifestModel,
-    OneOrMoreOperations,
-    OneOrMorePrincipals,
-    OneOrMoreTexts,
-    PrincipalText,
-    Reason,
-    Text,
-    ends,
-)
 from reconciler.manifest.parts.resources import Names, Resources
 from reconciler.manifest.parts.rules import RoleName
 from reconciler.manifest.parts.selectors import LintExceptionsField
@@ -25,10 +15,10 @@ from reconciler.manifest.parts.short_form import SHORT_FORM, ShortForm
 class RuleItem(Resources):
     """One rule: ``allow``, ``deny`` or ``role``, and at least one kind of resource."""
 
-    allow: OneOrMoreOperations | None = Field(
+    allow: fields.OneOrMoreOperations | None = Field(
         None, description="Operations that are granted.", examples=[["READ", "DESCRIBE"], "READ"]
     )
-    deny: OneOrMoreOperations | None = Field(
+    deny: fields.OneOrMoreOperations | None = Field(
         None, description="Operations that are refused, whatever else is granted.", examples=[["WRITE", "DELETE"]]
     )
     role: RoleName | None = Field(
@@ -36,7 +26,7 @@ class RuleItem(Resources):
         description="A built-in role, or the name of a Role document; it takes the resources.",
         examples=["consumer"],
     )
-    parameters: dict[Text, Text] | None = Field(
+    parameters: dict[fields.Text, fields.Text] | None = Field(
         None,
         description="With a role that has parameters in its names: the value of each.",
         examples=[{"id": "payments"}],
@@ -49,16 +39,16 @@ class RuleItem(Resources):
     writes: Names | None = Field(
         None, description="With role streams or ksqldb: the output topics.", examples=[["fraud.alerts"]]
     )
-    hosts: OneOrMoreTexts | None = Field(
+    hosts: fields.OneOrMoreTexts | None = Field(
         None,
         description="Addresses as the broker sees them, IPv6 in full; from Kafka 4.4 on also ranges such as "
         "10.0.0.0/8. Without it, every host.",
         examples=[["10.0.0.7"]],
     )
-    expires: Ends | None = ends("The rule holds")
-    reason: Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
-    ticket: Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
-    keep: Reason | None = Field(
+    expires: fields.Ends | None = fields.ends("The rule holds")
+    reason: fields.Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
+    ticket: fields.Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
+    keep: fields.Reason | None = Field(
         None, description="Why `tighten` leaves the rule as it is, used or not.", examples=["disaster recovery"]
     )
 
@@ -69,10 +59,10 @@ class AclsSpec(ShortForm):
     model_config = ConfigDict(json_schema_extra={"anyOf": [{"required": [field]} for field in ("rules", *SHORT_FORM)]})
 
     clusters: ClustersField = None
-    principal: PrincipalText | None = Field(
+    principal: fields.PrincipalText | None = Field(
         None, description="The principal that the rules are for, as Type:name.", examples=["User:svc-payments"]
     )
-    principals: OneOrMorePrincipals | None = Field(
+    principals: fields.OneOrMorePrincipals | None = Field(
         None,
         description="Several principals that the rules are for, instead of principal.",
         examples=[["User:a", "User:b"]],
@@ -85,7 +75,7 @@ class AclsSpec(ShortForm):
     exceptions: LintExceptionsField
 
 
-class AclsDocument(ManifestModel):
+class AclsDocument(fields.ManifestModel):
     """ACL bindings of one principal, or of several with the same rules."""
 
     api_version: ApiVersion
@@ -104,13 +94,15 @@ ParameterName = Annotated[str, StringConstraints(pattern=r"^[a-z][A-Za-z0-9]*$")
 class RoleRuleItem(Resources):
     """One rule of a role; ``topics: $topics`` takes what the use of the role names."""
 
-    allow: OneOrMoreOperations | None = Field(
+    allow: fields.OneOrMoreOperations | None = Field(
         None, description="Operations that are granted.", examples=[["WRITE", "DESCRIBE"]]
     )
-    deny: OneOrMoreOperations | None = Field(None, description="Operations that are refused.", examples=["DELETE"])
+    deny: fields.OneOrMoreOperations | None = Field(
+        None, description="Operations that are refused.", examples=["DELETE"]
+    )
 
 
-class RoleSpec(ManifestModel):
+class RoleSpec(fields.ManifestModel):
     """What a role takes, and what it does with it."""
 
     clusters: ClustersField = None
@@ -127,7 +119,7 @@ class RoleSpec(ManifestModel):
     )
 
 
-class RoleDocument(ManifestModel):
+class RoleDocument(fields.ManifestModel):
     """A named, parametrised bundle of rules, for ``role:`` in Acls."""
 
     api_version: ApiVersion

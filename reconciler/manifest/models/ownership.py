@@ -4,16 +4,8 @@ from typing import Literal
 
 from pydantic import Field
 
+from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.document import ApiVersion, ClustersField, Metadata
-from reconciler.manifest.parts.fields import (
-    Boolean,
-    Ends,
-    ManifestModel,
-    OneOrMoreOperations,
-    OneOrMoreTexts,
-    Text,
-    ends,
-)
 from reconciler.manifest.parts.resources import Names, Resources
 
 PermissionName = Literal["ALLOW", "DENY"]
@@ -22,8 +14,8 @@ PermissionName = Literal["ALLOW", "DENY"]
 class ConsentItem(Resources):
     """An owner's word that another team's files may declare bindings on its resources."""
 
-    to: Text = Field(description="The team that may.", examples=["payments"])
-    operations: OneOrMoreOperations = Field(description="The operations that it may name.", examples=[["READ"]])
+    to: fields.Text = Field(description="The team that may.", examples=["payments"])
+    operations: fields.OneOrMoreOperations = Field(description="The operations that it may name.", examples=[["READ"]])
     permissions: list[PermissionName] = Field(
         default=["ALLOW"],
         min_length=1,
@@ -36,21 +28,23 @@ class ConsentItem(Resources):
         "not a right to grant access to others.",
         examples=[["User:analytics"]],
     )
-    reason: Text | None = Field(None, description="Why.", examples=["settlement reads the ledger"])
-    expires: Ends | None = ends("It counts")
+    reason: fields.Text | None = Field(None, description="Why.", examples=["settlement reads the ledger"])
+    expires: fields.Ends | None = fields.ends("It counts")
 
 
 class GivenConsent(ConsentItem):
     """A consent outside of the owner's own item: it says which team gives it."""
 
-    team: Text = Field(description="The team that gives it; the file must be one of that team's.", examples=["ledger"])
+    team: fields.Text = Field(
+        description="The team that gives it; the file must be one of that team's.", examples=["ledger"]
+    )
 
 
 class OwnerItem(Resources):
     """What a team owns. A team may have several items; it owns what all of them say."""
 
-    team: Text = Field(description="The team's name.", examples=["payments"])
-    files: OneOrMoreTexts | None = Field(
+    team: fields.Text = Field(description="The team's name.", examples=["payments"])
+    files: fields.OneOrMoreTexts | None = Field(
         None,
         description="Its files, from the manifests' root: * is any text without /, ** any directories.",
         examples=["teams/payments/**"],
@@ -63,7 +57,7 @@ class OwnerItem(Resources):
         description="What other teams' files may declare on its resources.",
         examples=[[{"to": "payments", "operations": ["READ"], "topics": ["ledger.v2"]}]],
     )
-    deny_any: Boolean = Field(
+    deny_any: fields.Boolean = Field(
         default=False,
         description="With true, its files may DENY anything to anybody and disable any SCRAM user, whoever owns them. "
         "The team owns nothing by that. For files that only those who end incidents may change.",
@@ -71,10 +65,10 @@ class OwnerItem(Resources):
     )
 
 
-class TeamItem(ManifestModel):
+class TeamItem(fields.ManifestModel):
     """A team that owns what has its prefix: topics, groups and transactional ids."""
 
-    prefix: OneOrMoreTexts | None = Field(
+    prefix: fields.OneOrMoreTexts | None = Field(
         None,
         description="The prefix of its topics, groups and transactional ids, or several.",
         examples=["payments."],
@@ -82,16 +76,16 @@ class TeamItem(ManifestModel):
     principals: Names | None = Field(
         None, description="The principals that are its own, in the forms of names.", examples=[{"prefix": "User:svc-p"}]
     )
-    files: OneOrMoreTexts | None = Field(
+    files: fields.OneOrMoreTexts | None = Field(
         None, description="Its files, as in owners. Without it, teams/NAME/**.", examples=["teams/payments/**"]
     )
 
 
-class OwnershipSpec(ManifestModel):
+class OwnershipSpec(fields.ManifestModel):
     """Owners, and consents."""
 
     clusters: ClustersField = None
-    teams: dict[Text, TeamItem] = Field(
+    teams: dict[fields.Text, TeamItem] = Field(
         default_factory=dict,
         description="The short form of owners: teams by name, each with its prefix, principals and files.",
         examples=[{"payments": {"prefix": "payments.", "principals": ["User:svc-payments"]}}],
@@ -108,7 +102,7 @@ class OwnershipSpec(ManifestModel):
     )
 
 
-class OwnershipDocument(ManifestModel):
+class OwnershipDocument(fields.ManifestModel):
     """Teams, their files, and what those files may name."""
 
     api_version: ApiVersion

@@ -4,39 +4,29 @@ from typing import Literal
 
 from pydantic import Field
 
+from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.document import ApiVersion, ClusterSelector, ClustersField, Metadata
-from reconciler.manifest.parts.fields import (
-    Boolean,
-    Count,
-    Ends,
-    ManifestModel,
-    OneOrMoreOperations,
-    OneOrMorePrincipals,
-    OneOrMoreTexts,
-    PrincipalText,
-    Reason,
-    Text,
-    ends,
-)
 from reconciler.manifest.parts.resources import Names
 from reconciler.manifest.parts.rules import RoleName
 from reconciler.manifest.parts.topic_settings import ClusterTopicDefaults, TopicProperties
 
 
-class TopicGrant(ManifestModel):
+class TopicGrant(fields.ManifestModel):
     """A rule on the topic that contains it: ``allow``, ``deny`` or ``role``, and for whom."""
 
-    allow: OneOrMoreOperations | None = Field(
+    allow: fields.OneOrMoreOperations | None = Field(
         None, description="Operations that are granted.", examples=[["READ", "DESCRIBE"]]
     )
-    deny: OneOrMoreOperations | None = Field(None, description="Operations that are refused.", examples=["WRITE"])
+    deny: fields.OneOrMoreOperations | None = Field(
+        None, description="Operations that are refused.", examples=["WRITE"]
+    )
     role: RoleName | None = Field(
         None, description="A built-in role, or the name of a Role document.", examples=["producer"]
     )
-    principal: PrincipalText | None = Field(
+    principal: fields.PrincipalText | None = Field(
         None, description="Whom the rule is for, as Type:name.", examples=["User:svc-a"]
     )
-    principals: OneOrMorePrincipals | None = Field(
+    principals: fields.OneOrMorePrincipals | None = Field(
         None, description="Several principals, instead of principal.", examples=[["User:svc-a", "User:svc-b"]]
     )
     groups: Names | None = Field(
@@ -45,21 +35,21 @@ class TopicGrant(ManifestModel):
     transactional_ids: Names | None = Field(
         None, description="Transactional ids, for a role that takes them.", examples=[["payments-tx"]]
     )
-    hosts: OneOrMoreTexts | None = Field(
+    hosts: fields.OneOrMoreTexts | None = Field(
         None, description="Addresses as the broker sees them. Without it, every host.", examples=[["10.0.0.7"]]
     )
-    expires: Ends | None = ends("The rule holds")
-    reason: Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
-    ticket: Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
-    keep: Reason | None = Field(
+    expires: fields.Ends | None = fields.ends("The rule holds")
+    reason: fields.Text | None = Field(None, description="Why the rule exists.", examples=["quarter-end audit"])
+    ticket: fields.Text | None = Field(None, description="Where the rule was agreed.", examples=["SEC-1204"])
+    keep: fields.Reason | None = Field(
         None, description="Why `tighten` leaves the rule as it is, used or not.", examples=["disaster recovery"]
     )
 
 
-class TopicAccess(ManifestModel):
+class TopicAccess(fields.ManifestModel):
     """Who may use a topic: a shorthand for rules of ``Acls``."""
 
-    owner: OneOrMorePrincipals | None = Field(
+    owner: fields.OneOrMorePrincipals | None = Field(
         None,
         description="Whose topic it is, as Type:name, one or several: they get the built-in role owner on it.",
         examples=["User:svc-payments"],
@@ -78,12 +68,12 @@ class TopicDefaults(ClusterTopicDefaults, TopicAccess):
 class TopicItem(TopicProperties, TopicAccess):
     """One topic."""
 
-    name: Text = Field(description="The topic's name.", examples=["payments.orders"])
-    labels: dict[str, Text] = Field(
+    name: fields.Text = Field(description="The topic's name.", examples=["payments.orders"])
+    labels: dict[str, fields.Text] = Field(
         default_factory=dict, description="Labels of the topic's data.", examples=[{"data": "personal"}]
     )
-    absent: Boolean = Field(False, description="With true, the topic must not exist.", examples=[True])
-    replica_assignments: list[list[Count]] | None = Field(
+    absent: fields.Boolean = Field(False, description="With true, the topic must not exist.", examples=[True])
+    replica_assignments: list[list[fields.Count]] | None = Field(
         None,
         min_length=1,
         description="The brokers of each partition, the preferred leader first; instead of counts.",
@@ -104,7 +94,7 @@ class ClusterOverride(TopicProperties):
     )
 
 
-class TopicsSpec(ManifestModel):
+class TopicsSpec(fields.ManifestModel):
     """The topics of a document, and what they have in common."""
 
     clusters: ClustersField = None
@@ -125,7 +115,7 @@ class TopicsSpec(ManifestModel):
     )
 
 
-class TopicsDocument(ManifestModel):
+class TopicsDocument(fields.ManifestModel):
     """Topics: partitions, replication, settings, labels, and who may use them."""
 
     api_version: ApiVersion

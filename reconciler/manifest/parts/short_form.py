@@ -10,16 +10,8 @@ from typing import Final, NamedTuple
 
 from pydantic import Field
 
+from reconciler.manifest.parts import resources
 from reconciler.manifest.parts.fields import ManifestModel
-from reconciler.manifest.parts.resources import (
-    NAME_ENDS,
-    DeclaredPatterns,
-    Named,
-    Names,
-    PatternTable,
-    name_scalars,
-    terms_in,
-)
 from reconciler.manifest.parts.rules import EVERY_HOST, RoleUse, RuleDeclaration
 from reconciler.manifest.read.findings import Findings, MappingNode, Node, Trouble, quoted
 from reconciler.manifest.read.problem import Code
@@ -50,25 +42,27 @@ class OwnedTopics(NamedTuple):
 class ShortForm(ManifestModel):
     """What an application has for itself, and what it uses of others."""
 
-    owns: Names | None = Field(
+    owns: resources.Names | None = Field(
         None,
         description="Prefixes, or names: the topics, groups and transactional ids that the principals have for "
         "themselves. Who owns names is for Ownership to say.",
         examples=[{"prefix": "payments."}],
     )
-    reads: Names | None = Field(
+    reads: resources.Names | None = Field(
         None, description="Topics of others that they consume, with groups of their own.", examples=[["orders.events"]]
     )
-    writes: Names | None = Field(None, description="Topics of others that they produce to.", examples=[["audit.log"]])
+    writes: resources.Names | None = Field(
+        None, description="Topics of others that they produce to.", examples=[["audit.log"]]
+    )
 
 
 def declare_short_form(
-    spec: MappingNode, principals: tuple[str, ...], table: PatternTable, findings: Findings
+    spec: MappingNode, principals: tuple[str, ...], table: resources.PatternTable, findings: Findings
 ) -> Iterator[RuleDeclaration]:
     """The rules that the three fields stand for; problems are reported."""
     owns, reads, writes = (spec.get(field) for field in SHORT_FORM)
     kinds = (_TOPIC, _GROUP, _TRANSACTION)
-    own: dict[ResourceType, list[Named]] = {kind: [] for kind in kinds}
+    own: dict[ResourceType, list[resources.Named]] = {kind: [] for kind in kinds}
     if owns is not None:
         _check_owned(owns, findings)
         own = {kind: table.names(kind, owns, findings) for kind in kinds}
@@ -83,7 +77,7 @@ def declare_short_form(
         yield _use("producer", principals, writes, {_TOPIC: table.names(_TOPIC, writes, findings)}, findings)
 
 
-def owned_topics(spec: MappingNode, table: PatternTable, findings: Findings) -> tuple[OwnedTopics, ...]:
+def owned_topics(spec: MappingNode, table: resources.PatternTable, findings: Findings) -> tuple[OwnedTopics, ...]:
     """The topics and prefixes of topics that ``owns`` names, each with its place."""
     owns = spec.get("owns")
     named = [] if owns is None else table.names(_TOPIC, owns, findings)
@@ -94,12 +88,12 @@ def _use(
     role: str,
     principals: tuple[str, ...],
     place: Node,
-    named: Mapping[ResourceType, Sequence[Named]],
+    named: Mapping[ResourceType, Sequence[resources.Named]],
     findings: Findings,
 ) -> RuleDeclaration:
     """A rule with a built-in role; each binding has the place of the text that names its resource."""
-    terms = terms_in(findings.source.path)
-    patterns = [DeclaredPatterns.of(kind, names, terms) for kind, names in named.items()]
+    terms = resources.terms_in(findings.source.path)
+    patterns = [resources.DeclaredPatterns.of(kind, names, terms) for kind, names in named.items()]
     use = RoleUse(role, Declaration(findings.origin(place)))
     return RuleDeclaration.of(use, principals, EVERY_HOST, patterns, terms)
 
@@ -107,13 +101,13 @@ def _use(
 def _check_owned(owns: Node, findings: Findings) -> None:
     """Reports prefixes without an end, every name, and what is named twice; names themselves are checked as such."""
     first: dict[tuple[bool, str], Node] = {}
-    for form, scalar in name_scalars(owns):
+    for form, scalar in resources.name_scalars(owns):
         text, is_prefix = scalar.plain, form == "prefix"
         if findings.marks(scalar):
             continue
         if form == "any":
             findings.add(_OWNS_ALL, scalar)
-        elif is_prefix and text and not text.endswith((WILDCARD, *NAME_ENDS)):
+        elif is_prefix and text and not text.endswith((WILDCARD, *resources.NAME_ENDS)):
             message = f"{quoted(text)} has no end: it takes in every name that goes on with another letter"
             advice = f"write {quoted(text + '.')}, or a rule with {{prefix: {text}}}"
             findings.add(Trouble(Code.RULE_FORM, message, advice), scalar)
@@ -140,7 +134,7 @@ _NOT_HERE: Final = Trouble(
 
 
 def declare_flow(
-    node: MappingNode, rule: RuleDeclaration, table: PatternTable, findings: Findings
+    node: MappingNode, rule: RuleDeclaration, table: resources.PatternTable, findings: Findings
 ) -> Iterator[RuleDeclaration]:
     """The rules that ``reads`` and ``writes`` of ``node`` add to its ``rule``; problems are reported."""
     use = rule.action
@@ -153,7 +147,9 @@ def declare_flow(
             continue
         # The same terms as the rule, at the place of each name.
         names = table.names(ResourceType.TOPIC, value, findings)
-        named = [DeclaredPatterns.of(ResourceType.TOPIC, names, use.declaration)]
+        named = [resources.DeclaredPatterns.of(ResourceType.TOPIC, names, use.declaration)]
         if field == "reads":
-            named.append(rule.on(ResourceType.GROUP) or DeclaredPatterns.of(ResourceType.GROUP, (), use.declaration))
+            named.append(
+                rule.on(ResourceType.GROUP) or resources.DeclaredPatterns.of(ResourceType.GROUP, (), use.declaration)
+            )
         yield RuleDeclaration.of(RoleUse(role, use.declaration), rule.principals, rule.hosts, named, rule.terms)

@@ -11,17 +11,10 @@ from types import MappingProxyType
 from typing import Annotated, ClassVar, Final, NamedTuple, TypeAlias
 
 from reconciler.dataclass import dataclass
+from reconciler.model import listing
 from reconciler.model.acl import ResourceType
 from reconciler.model.addresses import IpAddress, resolved
 from reconciler.model.frozen import FrozenMap
-from reconciler.model.listing import (
-    EVERY_LEVEL,
-    BrokerRefusal,
-    FeatureLevel,
-    ListedItem,
-    Unmatched,
-    unmatched_by_librdkafka,
-)
 from reconciler.model.says import REQUIRED, AnyNumber, As, Name, Says
 
 #: Stands for "every one without an entity of its own". Kafka refuses an empty name; ``<default>`` is an ordinary name.
@@ -139,7 +132,7 @@ class _SetAgain(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class ClientQuota(ListedItem):
+class ClientQuota(listing.ListedItem):
     """The limits of one entity by key; whole numbers are ``int``, so that equal quotas print alike."""
 
     KIND: ClassVar[str] = "quotas"
@@ -147,7 +140,7 @@ class ClientQuota(ListedItem):
     WORDS: ClassVar[str] = "client quotas"
     CAN_VALIDATE: ClassVar[bool] = True  # AlterClientQuotas has a field for it (KIP-546)
     ATOMIC: ClassVar[bool] = True  # one batch of records an entity (``ClientQuotaControlManager.alterClientQuotas``)
-    LEVEL: ClassVar[FeatureLevel] = EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
+    LEVEL: ClassVar[listing.FeatureLevel] = listing.EVERY_LEVEL  # ``ClientQuotaControlManager`` asks for none
     PLACE: ClassVar[ResourceType | None] = None
     PERSONAL: ClassVar[bool] = True
     KEYS: ClassVar[Mapping[str, QuotaKey]] = QUOTA_KEYS
@@ -201,9 +194,9 @@ class ClientQuota(ListedItem):
         return False
 
     @property
-    def unmatched(self) -> Unmatched | None:
+    def unmatched(self) -> listing.Unmatched | None:
         """Why no client of a kind has that client id; a user's name is not always one that a client sends."""
-        return unmatched_by_librdkafka(dict(self.entity.parts).get(CLIENT_ID) or "")
+        return listing.unmatched_by_librdkafka(dict(self.entity.parts).get(CLIENT_ID) or "")
 
     def with_again(self, again: "ClientQuota") -> "ClientQuota":
         """The quota, which goes, and after which ``again`` is set again."""
@@ -213,9 +206,9 @@ class ClientQuota(ListedItem):
         """Other limits for the same entity."""
         return ClientQuota(self.entity, values)
 
-    def _refusals(self, release: tuple[int, int] | None) -> Iterator[BrokerRefusal]:
+    def _refusals(self, release: tuple[int, int] | None) -> Iterator[listing.BrokerRefusal]:
         """By ``ClientQuotaControlManager``, the same in every release."""
-        return (BrokerRefusal("INVALID_REQUEST", message) for message in self._problems())
+        return (listing.BrokerRefusal("INVALID_REQUEST", message) for message in self._problems())
 
     def _problems(self) -> Iterator[str]:
         of_ip = any(kind == IP for kind, _ in self.entity.parts)

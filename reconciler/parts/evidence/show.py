@@ -20,17 +20,7 @@ from reconciler.parts.evidence.usage.cluster import (
 )
 from reconciler.parts.evidence.usage.counts import Denial, EventCount, Period
 from reconciler.parts.evidence.usage.scan import Summary
-from reconciler.results.tightened import (
-    FleetTightenOutput,
-    HeldEntry,
-    NarrowedEntry,
-    RefusalEntry,
-    StageEntry,
-    TightenOutput,
-    days_words,
-    refusal_words,
-    seen_words,
-)
+from reconciler.results import tightened
 from reconciler.results.words import request_document
 
 _STANDINGS: Final = {
@@ -289,9 +279,9 @@ def _tally(tally: EventCount) -> dict[str, Any]:
 _DAYS: Final = 31
 
 
-def narrowed_entry(narrowing: Narrowing, places: Mapping[AclBinding, Declaration]) -> NarrowedEntry:
+def narrowed_entry(narrowing: Narrowing, places: Mapping[AclBinding, Declaration]) -> tightened.NarrowedEntry:
     """One narrowing for programs."""
-    return NarrowedEntry(
+    return tightened.NarrowedEntry(
         narrowing.bindings,
         narrowing.into,
         narrowing.names,
@@ -303,15 +293,15 @@ def narrowed_entry(narrowing: Narrowing, places: Mapping[AclBinding, Declaration
     )
 
 
-def held_entry(held: Held, places: Mapping[AclBinding, Declaration]) -> HeldEntry:
+def held_entry(held: Held, places: Mapping[AclBinding, Declaration]) -> tightened.HeldEntry:
     """One right that stays for programs."""
-    return HeldEntry(held.binding, held.reason.value, held.detail, _place(held.binding, places))
+    return tightened.HeldEntry(held.binding, held.reason.value, held.detail, _place(held.binding, places))
 
 
-def stage_entry(stage: Stage, shadow: Shadow, *, due: bool) -> StageEntry:
+def stage_entry(stage: Stage, shadow: Shadow, *, due: bool) -> tightened.StageEntry:
     """How a stage stands for programs."""
     refusals = tuple(
-        RefusalEntry(
+        tightened.RefusalEntry(
             refusal.event.request.principal,
             refusal.event.request.host,
             refusal.event.request.operation.name,
@@ -322,7 +312,7 @@ def stage_entry(stage: Stage, shadow: Shadow, *, due: bool) -> StageEntry:
         )
         for refusal in shadow.refusals
     )
-    return StageEntry(
+    return tightened.StageEntry(
         str(stage.since),
         str(stage.not_before),
         due,
@@ -344,7 +334,7 @@ def period_words(period: Period) -> dict[str, Any]:
     }
 
 
-def tighten_lines(found: TightenOutput, style: Style = plain, *, shown: int = 20) -> Iterator[str]:
+def tighten_lines(found: tightened.TightenOutput, style: Style = plain, *, shown: int = 20) -> Iterator[str]:
     """The whole answer."""
     yield style("title", f"Cluster {safe(found.cluster)}, {found.basis}")
     when = f", {found.first} to {found.last}" if found.first and found.last else ""
@@ -371,7 +361,7 @@ def tighten_lines(found: TightenOutput, style: Style = plain, *, shown: int = 20
         )
 
 
-def fleet_tighten_lines(found: FleetTightenOutput, style: Style = plain, *, shown: int = 5) -> Iterator[str]:
+def fleet_tighten_lines(found: tightened.FleetTightenOutput, style: Style = plain, *, shown: int = 5) -> Iterator[str]:
     """The answer for the first clusters, those with too thin evidence before the others, and the sum."""
     clusters = sorted(found.clusters, key=lambda item: not item.thin)
     for cluster in clusters[:shown]:
@@ -385,15 +375,15 @@ def fleet_tighten_lines(found: FleetTightenOutput, style: Style = plain, *, show
     yield style("title", f"{counted(len(found.clusters), 'cluster')}: {sums}")
 
 
-def _narrowed_lines(entry: NarrowedEntry, style: Style) -> Iterator[str]:
+def _narrowed_lines(entry: tightened.NarrowedEntry, style: Style) -> Iterator[str]:
     place = style("dim", f"  {safe(str(entry.place))}") if entry.place else ""
     for number, binding in enumerate(entry.bindings):
         yield style("remove", f"  - {safe(binding_name(binding))}") + (place if not number else "")
     yield from (style("add", f"  + {safe(binding_name(binding))}") for binding in entry.into)
-    yield style("dim", f"      {safe(seen_words(entry)) if entry.into else 'not used'}")
+    yield style("dim", f"      {safe(tightened.seen_words(entry)) if entry.into else 'not used'}")
 
 
-def _held_lines(found: TightenOutput, style: Style, shown: int) -> Iterator[str]:
+def _held_lines(found: tightened.TightenOutput, style: Style, shown: int) -> Iterator[str]:
     if not found.held:
         return
     yield f"not used in full, and skipped: {len(found.held):,}"
@@ -406,15 +396,15 @@ def _held_lines(found: TightenOutput, style: Style, shown: int) -> Iterator[str]
         yield from _more(number, max(1, shown // 4) if shown else 0, style)
 
 
-def _stage_lines(stage: StageEntry, style: Style, shown: int) -> Iterator[str]:
+def _stage_lines(stage: tightened.StageEntry, style: Style, shown: int) -> Iterator[str]:
     role = "warn" if stage.refused else "add"
     yield style(role, f"would have refused {stage.refused:,} decisions since {stage.since}")
     by_day = Counter(day for refusal in stage.refusals for day in refusal.days)
     for day, number in sorted(by_day.items())[-_DAYS:]:
         yield f"  {day}  {counted(number, 'refused request')}"
     for refusal in stage.refusals[:shown]:
-        yield style("remove", f"  {refusal.times:,}× {safe(refusal_words(refusal))}")
-        yield style("dim", f"      on {days_words(refusal.days)}")
+        yield style("remove", f"  {refusal.times:,}× {safe(tightened.refusal_words(refusal))}")
+        yield style("dim", f"      on {tightened.days_words(refusal.days)}")
     yield from _more(len(stage.refusals), shown, style)
     if stage.gone:
         yield f"{stage.gone:,} of {stage.narrowings:,} narrowings are about rights that are no longer declared"

@@ -23,20 +23,9 @@ from reconciler.model.topic import (
     collision_key,
 )
 from reconciler.model.topic_configs import THROTTLE_CONFIGS, data_loss, effective, normal_form, refusal_of
+from reconciler.plan import observed
 from reconciler.plan.difference import Comparison, DeclaredChange, DiffRules, Skipped, SkipReason
 from reconciler.plan.kinds.interface import FirstStep, Kind, PhaseContext
-from reconciler.plan.observed import (
-    DONE,
-    MOST_COPIED,
-    PENDING,
-    Observed,
-    StepState,
-    observed_configs,
-    observed_creation,
-    observed_id,
-    observed_partitions,
-    observed_replicas,
-)
 from reconciler.plan.phase import Phase
 from reconciler.plan.refusal import Guard, Refusal, refusal
 from reconciler.plan.replicas import replica_changes, unfinished, unplaceable
@@ -282,7 +271,7 @@ class Topics(Kind):
         name = name_of(change)
         if isinstance(change, Delete):
             yield refusal(Guard.TOPIC_DELETE, name, f"deletes topic {name} and all its records")
-        if isinstance(change.after, TopicReplicas) and change.after.copied > MOST_COPIED:
+        if isinstance(change.after, TopicReplicas) and change.after.copied > observed.MOST_COPIED:
             size = f"{change.after.copied // 2**30:,} GiB"
             yield refusal(
                 Guard.REPLICA_MOVE, name, f"copies up to {size} between brokers to move replicas of topic {name}"
@@ -329,24 +318,24 @@ class Topics(Kind):
                     return FirstStep(Update(replace(before, configs=was), replace(after, configs=between)), step)
         return None
 
-    def observe(self, change: Change, live: ClusterState) -> Observed:
+    def observe(self, change: Change, live: ClusterState) -> observed.Observed:
         """Whether the topic still is as the change expects it, or already as it leaves it."""
         name = name_of(change)
         # First of all: a topic that could not be read is not among the topics, and would look deleted.
         if reason := live.unreadable_topics.get(name):
-            return Observed(StepState.UNREADABLE, f"topic {name}", "readable", reason)
+            return observed.Observed(observed.StepState.UNREADABLE, f"topic {name}", "readable", reason)
         topic = live.topics.get(name)
         match change:
             case Create(Topic() as wanted):
-                return PENDING if topic is None else observed_creation(wanted, topic)
+                return observed.PENDING if topic is None else observed.observed_creation(wanted, topic)
             case Delete(Topic() as expected):
-                return DONE if topic is None else observed_id(expected.topic_id, topic)
+                return observed.DONE if topic is None else observed.observed_id(expected.topic_id, topic)
             case Update(TopicPartitions(_, before, topic_id), TopicPartitions(_, after)):
-                return observed_partitions(before, after, topic_id, topic, name)
+                return observed.observed_partitions(before, after, topic_id, topic, name)
             case Update(TopicConfigs() as old, TopicConfigs() as new):
-                return observed_configs(old, new, topic, live.broker_defaults)
+                return observed.observed_configs(old, new, topic, live.broker_defaults)
             case Update(TopicReplicas() as old, TopicReplicas() as new):
-                return observed_replicas(old, new, topic, live)
+                return observed.observed_replicas(old, new, topic, live)
         raise TypeError(f"{change!r} is not a step on a topic")
 
     def differences(self, desired: DesiredState, live: ClusterState, scope: Scope, rules: DiffRules) -> Comparison:
