@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from reconciler.cli.console import Exit
 from reconciler.cli.main import run
+from reconciler.model.kinds.quota import ClientQuota, QuotaEntity
+from reconciler.model.listing import Listing
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.snapshot.document import snapshot_text
@@ -167,3 +170,50 @@ def test_configs_that_others_unset_or_set_leave_and_come_alone(
     live.write_text(snapshot_text(ClusterState("demo", topics={"a": topic})), encoding="utf-8")
     assert run(["adopt", str(manifests), "-c", f"prod=snapshot:{live}", "--all", "--write"]) == 0
     assert (manifests / "t.yaml").read_text(encoding="utf-8") == f"{head}{after}\n"
+
+
+_QUOTAS = """\
+apiVersion: reconciler/v1
+kind: Quotas
+metadata: {name: q}
+spec:
+  quotas:
+    - {user: same, limits: {producer_byte_rate: 1}}
+    - {user: other, limits: {producer_byte_rate: 1}, reason: batch}
+    - {user: back, absent: true}
+    - {user: gone, limits: {producer_byte_rate: 1}}
+"""
+_ADOPTED = """\
+    - {user: same, limits: {producer_byte_rate: 1}}
+    - {user: other, limits: {producer_byte_rate: 2}, reason: batch}
+    - {user: back, limits: {producer_byte_rate: 3}, reason: seen, ticket: T-1}
+    - {user: new, limits: {producer_byte_rate: 4}, reason: seen, ticket: T-1}
+"""
+
+
+def test_only_what_is_new_gets_the_reason_that_is_given(tmp_path: Path) -> None:
+    """What is declared already keeps its own; what was declared absent is new."""
+    manifests, live = tmp_path / "m", tmp_path / "live.json"
+    manifests.mkdir()
+    cluster = _TWO.format(name="prod").removesuffix("---\n").replace("topics", "quotas", 1)
+    cluster = cluster.replace("{topics: {any: true}}", "{principals: {any: true}}")
+    (manifests / "c.yaml").write_text(cluster, encoding="utf-8")
+    (manifests / "q.yaml").write_text(_QUOTAS, encoding="utf-8")
+    there = {"same": 1.0, "other": 2.0, "back": 3.0, "new": 4.0}
+    quotas = [ClientQuota(QuotaEntity.of(name), {"producer_byte_rate": rate}) for name, rate in there.items()]
+    state = ClusterState("demo").with_listing(ClientQuota, Listing(frozenset(quotas)))
+    live.write_text(snapshot_text(state), encoding="utf-8")
+    said = ("--reason", "seen", "--ticket", "T-1")
+    assert run(["adopt", str(manifests), "-c", f"prod=snapshot:{live}", "--all", "--write", *said]) == 0
+    text = (manifests / "q.yaml").read_text(encoding="utf-8")
+    assert text == _QUOTAS.partition("    - ")[0] + _ADOPTED
+
+
+def test_a_difference_that_cannot_be_declared_is_the_status_of_the_command(tmp_path: Path) -> None:
+    manifests, live = tmp_path / "m", tmp_path / "live.json"
+    manifests.mkdir()
+    (manifests / "cluster.yaml").write_text(CLUSTER, encoding="utf-8")
+    nobody = binding("User:a ALLOW READ on TOPIC orders from nowhere.example")
+    for bindings, status in (([*LIVE, nobody], Exit.DIFFERENT), (LIVE, Exit.OK)):
+        live.write_text(snapshot_text(ClusterState("demo", frozenset(bindings))), encoding="utf-8")
+        assert run(["adopt", str(manifests), "-c", f"snapshot:{live}", "--all"]) == status

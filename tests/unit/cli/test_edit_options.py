@@ -92,6 +92,12 @@ def test_only_write_writes(place: Path, capsys: pytest.CaptureFixture[str]) -> N
     assert (shown.out, "Nothing to change." in shown.err) == ("", True)
 
 
+def test_files_and_a_branch_are_not_both_written(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _run(place, *_READ, "--write", "--branch", "more") == Exit.USAGE
+    assert "--write and --branch exclude each other" in capsys.readouterr().err
+    assert (place / "acls.yaml").read_text(encoding="utf-8") == ACLS
+
+
 def test_json_has_the_patch_and_the_files_of_each_edit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, files in ((_READ, ["acls.yaml"]), (("rename", "User:orders", "User:new"), ["acls.yaml"])):
         assert _run(place, *words, "-o", "json") == Exit.OK

@@ -130,6 +130,23 @@ def test_a_new_password_is_the_next_version_of_its_reference(place: Path) -> Non
     )
 
 
+def test_a_password_is_for_the_clusters_that_are_named(place: Path) -> None:
+    """Of a user that two clusters declare, each in its own words, one cluster's changes where that is named."""
+    with (place / "cluster.yaml").open("a", encoding="utf-8") as file:
+        file.write(OTHER)
+    for name, env in (("users", "prod"), ("dev", "dev")):
+        text = USERS.replace("spec:\n", f"spec:\n  clusters: {{matchLabels: {{env: {env}}}}}\n")
+        (place / f"{name}.yaml").write_text(text.replace("{name: orders}", f"{{name: {env}}}"), encoding="utf-8")
+
+    def changed(cluster: str | None) -> list[str]:
+        asked = PasswordPlace(reference="${env:NEW}")
+        return sorted(generate(str(place), cluster, "User:orders", asked, NO_TERMS).edit.files)
+
+    assert changed(None) == ["dev.yaml", "users.yaml"]
+    assert changed("demo") == ["users.yaml"]
+    assert changed("dev") == ["dev.yaml"]
+
+
 def test_a_password_has_no_version_beyond_what_kafka_takes(place: Path) -> None:
     """The last number marks users that are disabled."""
     text = USERS.replace("passwordVersion: 3", f"passwordVersion: {DISABLED_ITERATIONS - DEFAULT_ITERATIONS - 2}")

@@ -174,7 +174,7 @@ def with_second(book: Book, old: str, new: str) -> dict[str, str]:
 def _of_page(book: Book, page: Page, old: str, new: str) -> Iterator[Splice]:
     texts = [page.texts(book.clusters[name]) for name in sorted(book.where(page))]
     spec = page.span.get("spec")
-    for holder in _holders(page, spec) if spec is not None and texts else ():
+    for holder in _holders(page, spec) if spec is not None else ():
         for field in ("principal", "principals", "owner"):
             entry = holder.entry(field)
             if entry is not None and _named(entry[1], texts, old) and not _named(entry[1], texts, new):

@@ -147,22 +147,22 @@ def edited(
     before = read(texts)
     target = wanted(before)
     try:
-        begun = before if proposal is None else _begun(before, proposal.texts)
+        begun, meant = (before, None) if proposal is None else _begun(before, proposal)
         begun_texts = {path: source.text for path, source in begun.manifests.sources.items()}
         after = _steps(begun, begun_texts, target)
-        if begun is not before and proposal is not None:
-            proven(before, read(after), target, proposal.meant(before))
+        if meant is not None:
+            proven(before, read(after), target, meant)
         return changed(texts, after)
     except (NoPlaceError, OverlapError, ManifestError) as error:
         raise EditError(_reasons(error)) from error
 
 
-def _begun(before: Book, proposal: Callable[[Book], Mapping[str, str]]) -> Book:
-    """The manifests as proposed; as they were, where that is not valid."""
+def _begun(before: Book, proposal: Proposal) -> tuple[Book, Mapping[tuple[str, str], object] | None]:
+    """The manifests as proposed, and what is meant to change besides; as they were, where that is not valid."""
     try:
-        return read(proposal(before))
+        return read(proposal.texts(before)), proposal.meant(before)
     except (ManifestError, OverlapError):
-        return before
+        return before, None
 
 
 def changed(before: Mapping[str, str], after: Mapping[str, str]) -> Texts:

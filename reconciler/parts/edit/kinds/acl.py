@@ -179,7 +179,7 @@ class Reduction:
         for unit in self._units:
             if any(said.goes for said in unit.said):
                 self._reduce(unit)
-        going = {(unit.parent.start, unit.key) for unit, _ in self._whole if unit.number is None}
+        going = {(unit.parent.start, unit.key) for unit, _ in self._whole}
         for unit, cuts in self._narrowed:
             if unit.key == "reads" and (unit.parent.start, "owns") in going:
                 self._whole.append((unit, True))  # it takes its groups from owns
