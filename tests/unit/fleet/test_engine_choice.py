@@ -1,6 +1,7 @@
 """Which engine a fleet's command gets, by what was asked and by the work, and how far it is with that."""
 
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -150,6 +151,15 @@ def test_a_driver_that_yarn_begins_anew_sends_nothing(
             module.refuse_second_attempt()
     else:
         module.refuse_second_attempt()
+
+
+def test_no_plan_is_performed_a_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Not even read: what the first attempt did is for people to look at."""
+    monkeypatch.setenv("CONTAINER_ID", "container_1700000000000_0001_02_000001")
+    assert run(["fleet", "apply", str(tmp_path), str(tmp_path), "--yes"]) == Exit.USAGE
+    assert "YARN runs this a second time" in capsys.readouterr().err
 
 
 def test_how_far_tasks_are_is_said_ever_less_often(

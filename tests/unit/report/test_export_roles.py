@@ -130,9 +130,16 @@ def test_what_is_implied_makes_a_consumer_and_a_producer_where_that_is_asked_for
     ]
 
 
-def test_what_is_implied_takes_nothing_away() -> None:
-    held = expanded("allow: [READ, DESCRIBE_CONFIGS], topics: [a]", "allow: [READ, DESCRIBE], groups: [a]")
-    assert not any("role" in rule for rule in rules_for(held, implied=True))
+@pytest.mark.parametrize(
+    "held",
+    [
+        ("allow: [READ, DESCRIBE_CONFIGS], topics: [a]", "allow: [READ, DESCRIBE], groups: [a]"),
+        ("allow: READ, topics: [a]", "allow: [READ, DESCRIBE], groups: [a]"),
+        ("allow: [WRITE, DESCRIBE_CONFIGS], topics: [a]", "allow: [WRITE, DESCRIBE], transactionalIds: [a]"),
+    ],
+)
+def test_what_is_implied_takes_nothing_away(held: tuple[str, ...]) -> None:
+    assert not any("role" in rule for rule in rules_for(expanded(*held), implied=True))
 
 
 def test_a_mirror_maker_on_the_source_is_no_connect_worker() -> None:
