@@ -281,6 +281,18 @@ def test_old_runs_go_and_what_a_kept_one_names_stays(store: FleetStore) -> None:
     assert list(store.files.names("bindings")) == ["taken=run-1", "taken=run-9"]
 
 
+def test_what_a_run_has_read_is_forgotten_where_it_ends_and_no_other_one_that_goes_on(store: FleetStore) -> None:
+    """Its driver may yet end, or another one go on with it; after a day neither comes."""
+    began = datetime.datetime(2026, 11, 27, 12, tzinfo=datetime.UTC)
+    own, other = run_name(began), run_name(began - datetime.timedelta(hours=23))
+    given_up = run_name(began - datetime.timedelta(hours=25))
+    for name in (own, other, given_up):
+        store.note(name, Reading("c", "id-c", "then", "1", "s", ()))
+    store.commit(FleetRun(own, "now", (Reading("c", "id-c", "now", "1", "s", ()),)))
+    assert list(store.files.names("begun")) == [other]
+    assert store.begun() == {}, "what the newest run has is newer"
+
+
 def test_what_two_drivers_wrote_at_the_same_time_is_in_the_newest_run(store: FleetStore) -> None:
     """The one that ends last has looked before the other wrote, and is killed before it can look again."""
     began = [datetime.datetime(2026, 11, 27, 12, 0, second, tzinfo=datetime.UTC) for second in range(3)]

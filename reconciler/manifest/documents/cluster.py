@@ -7,6 +7,7 @@ change, and how much of it at once.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from posixpath import normpath
 from typing import TYPE_CHECKING, Final
 
 from reconciler.dataclass import dataclass
@@ -103,7 +104,7 @@ def declare_permit(spec: MappingNode, wanted: "UserSecretsSpec", findings: Findi
             message = "an empty prefix permits every variable, those of other logins too"
             findings.add(Trouble(Code.WRONG_VALUE, message, "write a prefix such as KAFKA_USER_"), node)
     for node in scalars(spec.get("userSecrets", "directories")):
-        if not (node.plain.startswith("/") and node.plain.strip("/.")) and not findings.marks(node):
+        if not (node.plain.startswith("/") and normpath(node.plain).strip("/")) and not findings.marks(node):
             message = "this is no absolute path of a directory below /"
             findings.add(Trouble(Code.WRONG_VALUE, message, "write one such as /run/secrets/kafka-users"), node)
     return SecretPermit(tuple(wanted.env_prefixes), tuple(wanted.directories), wanted.verify == "login")

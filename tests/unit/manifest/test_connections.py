@@ -4,7 +4,7 @@ import pytest
 
 from reconciler.manifest.connections import connections
 from reconciler.manifest.read.findings import Source
-from reconciler.manifest.read.problem import ManifestError
+from reconciler.manifest.read.problem import ManifestError, Problem
 from reconciler.model.desired import Origin
 
 TEXT = """apiVersion: reconciler/v1
@@ -48,3 +48,23 @@ def test_problems(text: str, expected: list[str]) -> None:
     with pytest.raises(ManifestError) as caught:
         connections([Source("c.yaml", text)])
     assert [problem.code for problem in caught.value.problems] == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "columns"),
+    [
+        ("{envPrefixes: [KAFKA_USER_], directories: [/run/secrets, /run/../etc/kafka]}", []),
+        ("{envPrefixes: [KAFKA_USER_, '', ' ']}", [44, 48]),
+        ("{directories: [/, /run/secrets, //, /., relative, ./run, '']}", [31, 48, 52, 56, 66, 73]),
+        ("{directories: [/run/.., /run/../etc/.././]}", [31, 40]),
+    ],
+)
+def test_a_permit_of_everything_is_none(given: str, columns: list[int]) -> None:
+    """However it is written: an operator who permits every file permits those of every other login."""
+    line = f"  userSecrets: {given}"
+    try:
+        connections([Source("c.yaml", f"{TEXT}{line}\n")])
+        found: tuple[Problem, ...] = ()
+    except ManifestError as error:
+        found = error.problems
+    assert [(problem.code, problem.origin.column) for problem in found] == [("KR028", column) for column in columns]

@@ -1,0 +1,48 @@
+"""What logs show of a fleet without Spark: each cluster is judged by the ACLs that it has."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from reconciler.model.acl import AclOperation
+from reconciler.parts.fleet.app import engines
+from tests.integration.fleet.test_usage import ONE, PREFIX, STRANGE, Logs, event, log, names
+
+
+@pytest.fixture
+def logs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Logs:
+    monkeypatch.setattr(engines, "is_running", lambda: False)
+    return Logs(tmp_path, capsys)
+
+
+def test_what_was_used_is_judged_by_what_each_cluster_has(logs: Logs) -> None:
+    logs.put("full/a.log", log(event("orders.one", acl=ONE), event("orders.two", acl=PREFIX)))
+    logs.put("quiet/a.log", log(event("orders.one", AclOperation.WRITE, allowed=False)))
+    status, found = logs.ask("--engine", "local")
+    assert status == 0
+    assert found["full"]["bindings"] == {"alone": 1, "decided": 1, "also": 0, "unused": 2, "cannot say": 0}
+    assert sorted(names(found["full"]["unused"])) == ["orders.unused", "pay"]
+    assert found["full"]["decisions"]["permitted"] == 2
+    assert found["quiet"]["decisions"]["refused"] == 1
+    assert "no decision" in found["silent"]["cannotSay"]
+
+
+def test_a_change_is_tried_on_the_accesses_that_were_seen(logs: Logs) -> None:
+    """The prefix goes, and with it what it alone permitted; what is out of scope stays."""
+    strange = event("pay", who=STRANGE.entry.principal, acl=STRANGE)
+    late = event("orders.late", AclOperation.WRITE, allowed=False)
+    logs.put("full/a.log", log(event("orders.one", acl=ONE), event("orders.two", acl=PREFIX), strange, late))
+    status, found = logs.ask("--engine", "local", "--replay")
+    assert status == 3
+    replay = found["full"]["replay"]
+    assert replay["counts"] == {"fail": 1, "newlySucceed": 1, "undecided": 0, "same": 2}
+    assert names(replay["fail"], "resourceName") == ["orders.two"]
+
+
+def test_without_a_snapshot_what_is_declared_is_judged(logs: Logs) -> None:
+    logs.put("full/a.log", log(event("orders.one", acl=ONE)))
+    shutil.rmtree(logs.directory / "store")
+    status, found = logs.ask("--engine", "local", "--offline")
+    assert status == 0
+    assert sorted(names(found["full"]["unused"])) == ["orders.late", "orders.unused"]
