@@ -22,8 +22,10 @@ from reconciler.parts.fleet.store import (
     FleetStore,
     NoRunError,
     StoreFiles,
+    checked,
     run_name,
     thinned,
+    with_digest,
 )
 from reconciler.parts.fleet.tables import Files
 from reconciler.results.fleet_drift import (
@@ -159,6 +161,24 @@ def test_a_file_is_read_as_it_was_written(files: StoreFiles) -> None:
     files.write("a/b/one", b"\x00first")
     files.write("a/b/one", b"second")
     assert files.read("a/b/one") == b"second"
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("bindings/taken=x/part.parquet", b"PAR1"),
+        ("bindings/taken=x/part-0123456789abcdef0123456789abcdef.parquet", b"PAR1"),
+        ("runs/x.json", b"{}"),
+        ("runs/x.json", b'{"id":"x"}'),
+        ("runs/x.json", b'{"digest":"' + b"0" * 64 + b'",}'),
+        ("runs/x.json", b""),
+    ],
+)
+def test_what_this_tool_did_not_write_is_damaged(name: str, data: bytes) -> None:
+    with pytest.raises(DamagedError):
+        checked(name, data)
+    kept, written = with_digest(name, data or b"{}")
+    assert checked(kept, written) == (data or b"{}")
 
 
 def test_what_is_not_there_is_no_empty_file(files: StoreFiles) -> None:

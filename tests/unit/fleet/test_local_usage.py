@@ -8,6 +8,7 @@ import pytest
 from reconciler.model.acl import AclOperation
 from reconciler.parts.fleet.app import engines
 from tests.integration.fleet.test_usage import ONE, PREFIX, STRANGE, Logs, event, log, names
+from tests.property.usage_formats import audit_event
 
 
 @pytest.fixture
@@ -46,3 +47,17 @@ def test_without_a_snapshot_what_is_declared_is_judged(logs: Logs) -> None:
     status, found = logs.ask("--engine", "local", "--offline")
     assert status == 0
     assert sorted(names(found["full"]["unused"])) == ["orders.late", "orders.unused"]
+
+
+def test_audit_events_of_many_clusters_find_their_own(logs: Logs) -> None:
+    """A file that is named for a cluster tells of that one alone; what is in it of others is counted."""
+    lines = [
+        audit_event(event(name)._replace(cluster_id=f"id-{cluster}"))
+        for name, cluster in (("orders.one", "full"), ("orders.two", "quiet"), ("orders.one", "other"))
+    ]
+    logs.put("events.json", "\n".join(lines).encode())
+    logs.put("silent/named.json", "\n".join(lines).encode())
+    _, found = logs.ask("--engine", "local")
+    assert [found[name]["decisions"]["permitted"] for name in ("full", "quiet", "silent")] == [1, 1, 0]
+    assert found["all"]["unassigned"]["decisionsOfOtherClusters"] == 1
+    assert found["silent"]["reading"]["decisionsOfOtherClusters"] == 3

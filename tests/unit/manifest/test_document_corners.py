@@ -113,3 +113,11 @@ def test_whether_tests_are_declared_is_known_of_documents_with_variables_too() -
         manifests = load([_CLUSTER, _source("ClusterTests", claims % text)])
         assert [one.rule for one in coverage_notices(manifests, "c")] == ["no-cluster-tests"]
     assert coverage_notices(load([_CLUSTER]), "c") == ()
+
+
+def test_a_pattern_that_cannot_be_read_is_one_problem_and_nothing_on_stderr(capfd: pytest.CaptureFixture[str]) -> None:
+    """RE2 is no Python, and would write a line of its own."""
+    rule = "{rules: [{topics: a, names: {pattern: '[a-z'}}]}"
+    ((line, _, message),) = _problems(Source("p.yaml", _HEAD % ("TopicPolicy", "p", rule)))
+    assert (line, message) == (4, "'[a-z' is not a regular expression: missing ]: [a-z")
+    assert capfd.readouterr().err == ""
