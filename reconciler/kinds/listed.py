@@ -11,7 +11,7 @@ from reconciler.kafka.sent_kind import SentKind
 from reconciler.manifest.documents.kind import DocumentWords
 from reconciler.manifest.parts import fields
 from reconciler.manifest.parts.rules import checked_texts
-from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, Trouble, quoted, trouble_of
 from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.manifest.write.kinds.interface import WrittenKind
 from reconciler.manifest.write.text import scalar, text_problem
@@ -149,8 +149,7 @@ class ConfigKind(ListedKind, ABC):
             elif keys[name].type is ConfigType.BOOLEAN:
                 text = str(fields.boolean(text.lower())).lower()
         except ValueError as error:
-            message, _, advice = str(error).partition(": ")
-            findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), node)
+            findings.add(trouble_of(Code.SETTING_VALUE, error, name), node)
             return ""
         if (problem := self.resource.value_problem(name, text) or self.resource.trap(name, text)) is not None:
             findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {problem}", self._advice(name)), node)

@@ -21,7 +21,7 @@ from reconciler.manifest.parts.rules import (
 )
 from reconciler.manifest.parts.selectors import LintException, declare_lint_exceptions
 from reconciler.manifest.parts.short_form import SHORT_FORM, OwnedTopics, declare_flow, declare_short_form, owned_topics
-from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble
+from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Trouble, paired
 from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.model.desired import Origin
@@ -69,19 +69,14 @@ class AclsKind(Kind["AclsDocument"]):
         principals = declare_principals(spec, findings)
         if not spec.keys.keys() & {"rules", *SHORT_FORM}:
             findings.add(_NOTHING, spec)
-        nodes = spec.get("rules")
-        rule_nodes = nodes.items if isinstance(nodes, SequenceNode) else []
         rules = list(declare_short_form(spec, principals, table, findings))
-        for index, node in enumerate(rule_nodes):
-            if isinstance(node, MappingNode):
-                want = model.spec.rules[index] if model else None
-                terms = (
-                    None
-                    if want is None
-                    else resources.terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
-                )
-                rule = declare_rule(node, terms, principals, table.named(node, findings), findings)
-                rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
+        for node, want in paired(spec.get("rules"), model.spec.rules if model else None):
+            file = findings.source.path
+            terms = (
+                None if want is None else resources.terms_in(file, want.reason, want.ticket, want.expires, want.keep)
+            )
+            rule = declare_rule(node, terms, principals, table.named(node, findings), findings)
+            rules += [rule, *declare_flow(node, rule, table, findings)] if rule else []
         places = frozenset(_places(rules)) if "exceptions" in spec.values else None
         items = model.spec.exceptions if model else None
         exceptions = declare_lint_exceptions(spec.get("exceptions"), items, table, findings, places)

@@ -26,7 +26,7 @@ from reconciler.manifest.parts.clusters import (
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.resources import PatternTable, principal_problem
 from reconciler.manifest.parts.rules import checked_texts
-from reconciler.manifest.parts.topic_settings import declare_layers, unknown_setting_advice
+from reconciler.manifest.parts.topic_settings import declare_layers, warn_of_unknown_setting
 from reconciler.manifest.read.findings import (
     Findings,
     MappingNode,
@@ -36,6 +36,7 @@ from reconciler.manifest.read.findings import (
     Trouble,
     paired,
     quoted,
+    report_repeated,
     scalars,
 )
 from reconciler.manifest.read.problem import Code, Problem
@@ -47,7 +48,6 @@ from reconciler.model.scope import Scope
 from reconciler.model.secrets import SECRET_SETTINGS, SecretPermit, clear_secret, has_reference
 from reconciler.model.state import FactSource, FactSources
 from reconciler.model.topic import Topic
-from reconciler.model.topic_configs import TOPIC_CONFIGS
 
 if TYPE_CHECKING:
     from reconciler.manifest.models.cluster import (
@@ -301,14 +301,6 @@ def _named_principal(text: str) -> Trouble | None:
     return principal_problem(text, may_be_everyone=False)
 
 
-def _warn_of_unknown_settings(node: Node | None, findings: Findings) -> None:
-    for item in scalars(node):
-        if item.plain not in TOPIC_CONFIGS and not findings.marks(item):
-            advice = unknown_setting_advice(item.plain, "it is kept; a newer broker may have it")
-            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(item.plain)}", advice)
-            findings.add(trouble, item, severity="warning")
-
-
 def _guard_exceptions(
     wants: "StatedSpec", node: Node | None, findings: Findings
 ) -> Iterator[GuardExceptionDeclaration]:
@@ -337,7 +329,8 @@ class ClusterKind(Kind["ClusterDocument"]):
         scope = selectors.declare_scope(spec, table, findings)
         items = model.spec.exceptions if model else None
         exceptions = selectors.declare_lint_exceptions(spec.get("exceptions"), items, table, findings)
-        _warn_of_unknown_settings(spec.get("ignoreConfigs"), findings)
+        for item in scalars(spec.get("ignoreConfigs")):
+            warn_of_unknown_setting(item.plain, item, "it is kept; a newer broker may have it", findings)
         warn_of_references(spec, findings)
         _report_half_a_barrier(model.spec.barrier if model else None, spec.get("barrier"), findings)
         if model is not None:
@@ -409,18 +402,7 @@ def check_waves(fleet: FleetDeclaration, clusters: Iterable[ClusterDeclaration],
             findings.add_at(trouble, wave.origin, severity="warning")
 
 
-def _check_names(places: Iterable[Node], findings: Findings) -> None:
-    first: dict[str, Origin] = {}
-    for place in places:
-        name = place.get("name") if isinstance(place, MappingNode) else None
-        if name is None or not isinstance(name.plain, str):
-            continue
-        origin = findings.origin(name)
-        if first.setdefault(name.plain, origin) != origin:
-            trouble = Trouble(
-                Code.FLEET_WAVE, f"the wave {quoted(name.plain)} is declared twice", "give it another name"
-            )
-            findings.add(trouble, name, related=[first[name.plain]])
+_WAVE_TWICE: Final = Trouble(Code.FLEET_WAVE, "the wave {} is declared twice", "give it another name")
 
 
 def _wave(wave: "WaveSpec", place: Node, findings: Findings) -> WaveDeclaration:
@@ -448,7 +430,7 @@ class FleetKind(Kind["FleetDocument"]):
         model = document.validated(self.model())
         nodes = document.spec.get("waves")
         places = nodes.items if isinstance(nodes, SequenceNode) else []
-        _check_names(places, findings)
+        report_repeated(nodes, _WAVE_TWICE, findings)
         if model is None:
             return None
         limits = model.spec.limits

@@ -102,7 +102,7 @@ def check_teams(
 def _owner(
     node: MappingNode, item: "OwnerItem | None", table: PatternTable, findings: Findings
 ) -> Iterator[OwnerDeclaration]:
-    patterns = _patterns(node, table, findings)
+    patterns = table.patterns(node, findings)
     principals = principal_names(node.get("principals"), findings)
     files = checked_texts(node.get("files"), _glob_problem, findings, "")
     if not node.values.keys() - {"team"}:
@@ -141,7 +141,7 @@ def _consent(
     *,
     own_file: bool,
 ) -> Iterator[OwnerConsent]:
-    patterns = _patterns(node, table, findings)
+    patterns = table.patterns(node, findings)
     kinds = [pattern.resource_type for pattern in patterns]
     operations = named_operations(node.get("operations"), kinds, findings)
     principals = principal_names(node.get("principals"), findings)
@@ -163,10 +163,6 @@ def _consent(
             item.expires,
             team_origin,
         )
-
-
-def _patterns(node: MappingNode, table: PatternTable, findings: Findings) -> tuple[ResourcePattern, ...]:
-    return tuple(pattern for names in table.named(node, findings).values() for pattern, _ in names)
 
 
 def _glob_problem(text: str) -> Trouble | None:

@@ -31,7 +31,9 @@ from reconciler.manifest.read.findings import (
     Trouble,
     paired,
     quoted,
+    report_repeated,
     scalars,
+    trouble_of,
 )
 from reconciler.manifest.read.problem import Code
 from reconciler.model.acl import AclOperation, ResourcePattern, ResourceType
@@ -75,6 +77,7 @@ _WHO = Trouble(Code.TEST_FORM, "the test names no principal", "add principals")
 _NOT_WHO = Trouble(Code.TEST_FORM, "this field belongs to must, mustNot and separate only", "remove it")
 _ALONE = Trouble(Code.TEST_FORM, "separate names operations and resources itself", "remove this, or make two tests")
 _NOT_THROUGH = Trouble(Code.TEST_FORM, "this field belongs to separate only", "remove it")
+_TWICE = Trouble(Code.TEST_FORM, "there is another test {}", "rename one of them")
 _NOTHING = Trouble(Code.TEST_FORM, "the document has neither tests nor controls", "add tests")
 _DUTY = Trouble(Code.TEST_FORM, "the duty names no resource", "add topics, groups or another resource")
 _RESOURCE = Trouble(
@@ -131,21 +134,10 @@ def _controls(node: Node | None, table: PatternTable, findings: Findings) -> Ite
             yield Control(patterns, acts.plain, findings.origin(item))
 
 
-def _check_names(places: list[Node], findings: Findings) -> None:
-    first: dict[str, Origin] = {}
-    for place in places:
-        name = place.get("name") if isinstance(place, MappingNode) else None
-        if isinstance(name, ScalarNode):
-            origin = findings.origin(name)
-            if first.setdefault(name.plain, origin) != origin:
-                trouble = Trouble(Code.TEST_FORM, f"there is another test {quoted(name.plain)}", "rename one of them")
-                findings.add(trouble, name, related=[first[name.plain]])
-
-
 def _claims(
     document: str, node: MappingNode, item: "AccessTestItem | None", table: PatternTable, findings: Findings
 ) -> Iterator[AccessTest]:
-    patterns = tuple(pattern for names in table.named(node, findings).values() for pattern, _ in names)
+    patterns = table.patterns(node, findings)
     principals = checked_texts(node.get("principals"), principal_glob_problem, findings, _GLOB)
     excluded = checked_texts(node.get("except"), principal_glob_problem, findings, _GLOB)
     _check_form(node, findings)
@@ -181,7 +173,7 @@ def _claims(
 def _duties(place: Node, table: PatternTable, findings: Findings) -> Iterator[Duty]:
     for item in place.items if isinstance(place, SequenceNode) else ():
         if isinstance(item, MappingNode):
-            patterns = tuple(pattern for names in table.named(item, findings).values() for pattern, _ in names)
+            patterns = table.patterns(item, findings)
             if not item.keys.keys() & RESOURCE_FIELDS.keys():
                 findings.add(_DUTY, item)
             kinds = [pattern.resource_type for pattern in patterns]
@@ -234,14 +226,11 @@ class AccessTestsKind(Kind["AccessTestsDocument"]):
         findings = document.findings
         model = document.validated(self.model())
         nodes = document.spec.get("tests")
-        places = nodes.items if isinstance(nodes, SequenceNode) else []
-        _check_names(places, findings)
+        report_repeated(nodes, _TWICE, findings)
         accepted = declare_test_exceptions(document.spec, model.spec.exceptions if model else None, findings)
         tests: list[AccessTest] = []
-        for index, node in enumerate(places):
-            if isinstance(node, MappingNode):
-                item = model.spec.tests[index] if model else None
-                tests += _claims(document.heading.name, node, item, table, findings)
+        for node, item in paired(nodes, model.spec.tests if model else None):
+            tests += _claims(document.heading.name, node, item, table, findings)
         tests = [replace(test, exception=accepted.get(test.name)) for test in tests]
         controls = tuple(_controls(document.spec.get("controls"), table, findings))
         if not {"tests", "controls"} & document.spec.keys.keys():
@@ -297,14 +286,8 @@ class ClusterTestsKind(Kind["ClusterTestsDocument"]):
         """Checks and converts; ``None`` after reporting problems that leave no document."""
         model, findings = document.validated(ClusterTestsKind.model()), document.findings
         tests: list[ClusterTest] = []
-        first: dict[str, Origin] = {}
+        report_repeated(document.spec.get("tests"), _TWICE, findings)
         for node, item in paired(document.spec.get("tests"), model.spec.tests if model else None):
-            name = node.get("name")
-            if isinstance(name, ScalarNode) and first.setdefault(name.plain, findings.origin(name)) != findings.origin(
-                name
-            ):
-                trouble = Trouble(Code.TEST_FORM, f"there is another test {quoted(name.plain)}", "rename one of them")
-                findings.add(trouble, name, related=[first[name.plain]])
             tests += _cluster_claims(document.heading.name, node, item, findings)
         accepted = declare_test_exceptions(document.spec, model.spec.exceptions if model else None, findings)
         tests = [replace(test, exception=accepted.get(test.name)) for test in tests]
@@ -367,8 +350,7 @@ def _number(name: str, node: Node | None, findings: Findings) -> int | None:
     try:
         number = config_number(name, node.plain)
     except ValueError as error:
-        message, _, advice = str(error).partition(": ")
-        findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), node)
+        findings.add(trouble_of(Code.SETTING_VALUE, error, name), node)
         return None
     if number < 0:
         # Brokers mean "no limit" or "not set" by a negative number: it is no bound of others.
@@ -405,7 +387,6 @@ def _feature(name: str, value: Node, place: Node, findings: Findings) -> _Asked:
     try:
         level = in_range(integer(node.plain), 1, _MOST)
     except ValueError as error:
-        message, _, advice = str(error).partition(": ")
-        findings.add(Trouble(Code.WRONG_VALUE, message, advice), node)
+        findings.add(trouble_of(Code.WRONG_VALUE, error), node)
         return "", None, None, None
     return f"is at least level {level}", None, level, None

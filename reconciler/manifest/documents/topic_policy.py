@@ -11,7 +11,7 @@ from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import integer
 from reconciler.manifest.parts.resources import PatternTable
 from reconciler.manifest.parts.selectors import check_is_known, topic_names
-from reconciler.manifest.parts.topic_settings import setting_value, unknown_setting_advice
+from reconciler.manifest.parts.topic_settings import setting_value, warn_of_unknown_setting
 from reconciler.manifest.read.findings import (
     Findings,
     MappingNode,
@@ -23,7 +23,9 @@ from reconciler.manifest.read.findings import (
     lines_of,
     paired,
     quoted,
+    report_repeated,
     scalars,
+    trouble_of,
 )
 from reconciler.manifest.read.problem import Code, Problem, did_you_mean, in_order
 from reconciler.model import topic_rule
@@ -65,7 +67,7 @@ def declare_setting_rules(
         key = node.keys[name] if isinstance(node, MappingNode) else inner
         if not isinstance(inner, MappingNode):
             continue
-        warn_of_unknown_setting(name, key, findings)
+        warn_of_unknown_setting(name, key, "it is compared as it is; a newer broker may have it", findings)
         allowed = [_allowed(name, value, findings) for value in scalars(inner.get("allowed"))]
         low, high = (_bound(name, inner.get(field), findings) for field in ("min", "max"))
         item = items.get(name) if items is not None else None
@@ -86,20 +88,12 @@ def _check_form(item: "SettingLimits", node: MappingNode, key: Node, findings: F
         findings.add(_SAYS, key)
 
 
-def warn_of_unknown_setting(name: str, key: Node, findings: Findings) -> None:
-    """A setting that Kafka does not know is passed on; a newer broker may have it."""
-    if name not in TOPIC_CONFIGS and not findings.marks(key):
-        advice = unknown_setting_advice(name, "it is compared as it is; a newer broker may have it")
-        trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(name)}", advice)
-        findings.add(trouble, key, severity="warning")
-
-
 def _allowed(name: str, node: ScalarNode, findings: Findings) -> str:
     config_type = TOPIC_CONFIGS.get(name, ConfigType.STRING)
     try:
         return normal_form(name, setting_value(name, config_type, node.plain))
     except ValueError as error:
-        _report(name, error, node, findings)
+        findings.add(trouble_of(Code.SETTING_VALUE, error, name), node)
         return ""
 
 
@@ -115,7 +109,7 @@ def _bound(name: str, node: Node | None, findings: Findings) -> topic_rule.Bound
     try:
         text = str(integer(node.plain)) if config_type is None else setting_value(name, config_type, node.plain)
     except ValueError as error:
-        _report(name, error, node, findings)
+        findings.add(trouble_of(Code.SETTING_VALUE, error, name), node)
         return None
     # -1 stands for infinity there. As a number it would be below every minimum and pass every maximum.
     if name in UNLIMITED_CONFIGS and text.startswith("-"):
@@ -123,11 +117,6 @@ def _bound(name: str, node: Node | None, findings: Findings) -> topic_rule.Bound
         findings.add(Trouble(Code.POLICY_FORM, f"{name}: {text} means no limit, not a number", advice), node)
         return None
     return topic_rule.Bound(float(text) if config_type is ConfigType.DOUBLE else int(text), node.plain)
-
-
-def _report(name: str, error: ValueError, node: Node, findings: Findings) -> None:
-    message, _, advice = str(error).partition(": ")
-    findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), node)
 
 
 def declare_relations(
@@ -249,6 +238,7 @@ _ASKS = Trouble(
     "add names, partitions, replicationFactor, configs, relations or expression",
 )
 _NAMES = Trouble(Code.POLICY_FORM, "this says nothing of names", "add pattern or maxLength")
+_TWICE = Trouble(Code.POLICY_FORM, "there is another rule {}", "rename one of them")
 _COUNTS = Trouble(Code.POLICY_FORM, "this limits nothing", "add min, max, minPerBroker, maxPerBroker or required: true")
 _ORDER = Trouble(Code.POLICY_FORM, "no number is both at least the one and at most the other", "exchange them")
 _ASKING = ("names", "partitions", "replicationFactor", "configs", "relations", "expression")
@@ -260,17 +250,6 @@ class TopicPolicyDeclaration:
 
     heading: Heading
     rules: tuple[topic_rule.TopicRule, ...]
-
-
-def _check_names(nodes: Node | None, findings: Findings) -> None:
-    first: dict[str, Origin] = {}
-    for item in nodes.items if isinstance(nodes, SequenceNode) else []:
-        name = item.get("name") if isinstance(item, MappingNode) else None
-        if isinstance(name, ScalarNode):
-            origin = findings.origin(name)
-            if first.setdefault(name.plain, origin) != origin:
-                trouble = Trouble(Code.POLICY_FORM, f"there is another rule {quoted(name.plain)}", "rename one of them")
-                findings.add(trouble, name, related=[first[name.plain]])
 
 
 def _rule(
@@ -374,7 +353,7 @@ class TopicPolicyKind(Kind["TopicPolicyDocument"]):
         findings = document.findings
         model = document.validated(self.model())
         nodes = document.spec.get("rules")
-        _check_names(nodes, findings)
+        report_repeated(nodes, _TWICE, findings)
         rules: list[topic_rule.TopicRule] = []
         for node, item in paired(nodes, model.spec.rules if model else None):
             rules += _rule(document.heading.name, node, item, table, findings)

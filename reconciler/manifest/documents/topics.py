@@ -88,19 +88,12 @@ def _owner(node: Node | None, findings: Findings) -> RuleDeclaration | None:
 def _grants(
     node: MappingNode, model: "TopicAccess | None", table: resources.PatternTable, findings: Findings
 ) -> Iterator[RuleDeclaration]:
-    nodes = node.get("grants")
-    for index, item in enumerate(nodes.items if isinstance(nodes, SequenceNode) else []):
-        if not isinstance(item, MappingNode):
-            continue
+    for item, want in paired(node.get("grants"), model.grants if model else None):
         place = ScalarNode(WILDCARD, item.line, item.column, item.length)
         named = {ResourceType.TOPIC: [(_ANY_TOPIC, place)], **table.named(item, findings)}
         principals = declare_principals(item, findings)
-        want = model.grants[index] if model else None
-        terms = (
-            None
-            if want is None
-            else resources.terms_in(findings.source.path, want.reason, want.ticket, want.expires, want.keep)
-        )
+        file = findings.source.path
+        terms = None if want is None else resources.terms_in(file, want.reason, want.ticket, want.expires, want.keep)
         rule = declare_rule(item, terms, principals, named, findings)
         if rule is not None:
             yield rule
@@ -324,24 +317,19 @@ class TopicsKind(Kind["TopicsDocument"]):
         wants = model.spec.defaults if model else None
         layers = declare_layers(spec.get("defaults"), wants, findings)
         common = declare_topic_access(spec.get("defaults"), wants, table, findings)
-        nodes = spec.get("topics")
         topics: list[DesiredTopic] = []
         rules: list[RuleDeclaration] = []
-        for index, node in enumerate(nodes.items if isinstance(nodes, SequenceNode) else []):
-            if isinstance(node, MappingNode):
-                item = model.spec.topics[index] if model else None
-                own = declare_settings(node.get("configs"), findings)
-                access = declare_topic_access(node, item, table, findings)
-                _check(node, findings)
-                if item is not None:
-                    topic = _topic(item, own)
-                    if not item.absent:
-                        topic = upon(layers, topic, {**document.heading.labels, **item.labels})
-                        rules.extend(access.over(common).on(item.name) if item.name else ())
-                    origin = findings.origin(node.get("name") or node)
-                    topics.append(
-                        DesiredTopic(topic, origin, FrozenMap(item.labels), item.absent, document.heading.labels)
-                    )
+        for node, item in paired(spec.get("topics"), model.spec.topics if model else None):
+            own = declare_settings(node.get("configs"), findings)
+            access = declare_topic_access(node, item, table, findings)
+            _check(node, findings)
+            if item is not None:
+                topic = _topic(item, own)
+                if not item.absent:
+                    topic = upon(layers, topic, {**document.heading.labels, **item.labels})
+                    rules.extend(access.over(common).on(item.name) if item.name else ())
+                origin = findings.origin(node.get("name") or node)
+                topics.append(DesiredTopic(topic, origin, FrozenMap(item.labels), item.absent, document.heading.labels))
         overrides = tuple(_overrides(spec, model.spec.overrides if model else None, topics, table, findings))
         return TopicsDeclaration(document.heading, tuple(topics), tuple(rules), overrides) if model else None
 

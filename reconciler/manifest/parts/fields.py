@@ -16,7 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Fiel
 from pydantic.alias_generators import to_camel
 from pydantic_core import PydanticCustomError
 
-from reconciler.manifest.read.findings import quoted
+from reconciler.manifest.read.findings import quoted, trouble_of
 from reconciler.manifest.read.problem import Code, did_you_mean, one_of
 from reconciler.model.acl import AclOperation
 from reconciler.model.desired import Expiry
@@ -165,8 +165,7 @@ def reading(read: Callable[[str], T]) -> Callable[[object], object]:
         try:
             return read(value)
         except ValueError as error:
-            message, _, advice = str(error).partition(": ")
-            raise refuse(Code.WRONG_VALUE, message, advice) from None
+            raise refuse(*trouble_of(Code.WRONG_VALUE, error)) from None
 
     return validate
 

@@ -295,6 +295,10 @@ class PatternTable:
             if field in mapping.values
         }
 
+    def patterns(self, mapping: MappingNode, findings: Findings) -> tuple[ResourcePattern, ...]:
+        """The same as patterns alone."""
+        return tuple(pattern for names in self.named(mapping, findings).values() for pattern, _ in names)
+
     def names(self, kind: ResourceType, node: Node, findings: Findings) -> list[Named]:
         """The patterns of one field."""
         if kind is ResourceType.CLUSTER:

@@ -20,6 +20,7 @@ from reconciler.manifest.read.findings import (
     Trouble,
     quoted,
     scalars,
+    trouble_of,
 )
 from reconciler.manifest.read.problem import Code, did_you_mean
 from reconciler.model.frozen import FrozenMap
@@ -108,6 +109,14 @@ def unknown_setting_advice(name: str, otherwise: str, text: str = "") -> str:
     return f"that is the name of a broker's setting: on a topic write {value}"
 
 
+def warn_of_unknown_setting(name: str, key: Node, otherwise: str, findings: Findings, text: str = "") -> None:
+    """A setting that Kafka does not know is not refused: a newer broker may have it."""
+    if name not in TOPIC_CONFIGS and not findings.marks(key):
+        advice = unknown_setting_advice(name, otherwise, text)
+        trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(name)}", advice)
+        findings.add(trouble, key, severity="warning")
+
+
 def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
     """The settings of a ``configs`` mapping in normal form; problems are reported, unknown names as warnings."""
     settings: dict[str, str] = {}
@@ -116,11 +125,8 @@ def declare_settings(node: Node | None, findings: Findings) -> dict[str, str]:
     for name, value in node.values.items():
         if findings.marks(value) or isinstance(value, MappingNode):
             continue
-        if name not in TOPIC_CONFIGS and not findings.marks(node.keys[name]):
-            text = value.plain if isinstance(value, ScalarNode) else ""
-            advice = unknown_setting_advice(name, "it is passed on as it is; the broker decides", text)
-            trouble = Trouble(Code.UNKNOWN_SETTING, f"Kafka 4.4 has no topic setting {quoted(name)}", advice)
-            findings.add(trouble, node.keys[name], severity="warning")
+        text = value.plain if isinstance(value, ScalarNode) else ""
+        warn_of_unknown_setting(name, node.keys[name], "it is passed on as it is; the broker decides", findings, text)
         settings[name] = _setting(name, value, findings)
         if (refusal := refusal_of(name, settings[name])) is not None:
             message = f"Kafka since {refusal.release} refuses {name}: {refusal.reason}"
@@ -146,8 +152,7 @@ def _setting(name: str, node: ScalarNode | SequenceNode, findings: Findings) -> 
     try:
         return normal_form(name, setting_value(name, config_type, text))
     except ValueError as error:
-        message, _, advice = str(error).partition(": ")
-        findings.add(Trouble(Code.SETTING_VALUE, f"{name}: {message}", advice), _faulty(name, config_type, node))
+        findings.add(trouble_of(Code.SETTING_VALUE, error, name), _faulty(name, config_type, node))
         return ""
 
 

@@ -248,6 +248,12 @@ class Trouble(NamedTuple):
     advice: str = ""
 
 
+def trouble_of(code: Code, error: ValueError, about: str = "") -> Trouble:
+    """What a reader of texts says, ``message: advice``, of a value that ``about`` names."""
+    message, _, advice = str(error).partition(": ")
+    return Trouble(code, f"{about}: {message}" if about else message, advice)
+
+
 class Findings:
     """The problems of one file; ``cut_short`` if not all of it could be read.
 
@@ -460,3 +466,15 @@ def _spelling(text: str, right: str) -> tuple[str, str]:
 def _points(text: str) -> str:
     points = [f"U+{ord(character):04X}" for character in text[:4]]
     return " ".join(points) + (" …" if len(text) > 4 else "")
+
+
+def report_repeated(nodes: Node | None, twice: Trouble, findings: Findings) -> None:
+    """Reports the items of a list that are called as one before them; ``{}`` in the message stands for the name."""
+    first: dict[str, Origin] = {}
+    for item in nodes.items if isinstance(nodes, SequenceNode) else ():
+        name = item.get("name") if isinstance(item, MappingNode) else None
+        if isinstance(name, ScalarNode):
+            origin = findings.origin(name)
+            if first.setdefault(name.plain, origin) != origin:
+                trouble = twice._replace(message=twice.message.format(quoted(name.plain)))
+                findings.add(trouble, name, related=[first[name.plain]])
