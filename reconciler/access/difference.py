@@ -489,6 +489,14 @@ class AccessDifference:
         """Rows of the first ``limit`` reached principals, or of all of them, without exceptions."""
         return tuple(row for row in self.reached_with_exceptions(limit) if row.gained or row.lost)
 
+    def all_rows(self) -> tuple[DifferenceRow, ...]:
+        """The rows of everybody."""
+        return (*self.rows, *self.reached())
+
+    def gives(self) -> bool:
+        """Whether anybody gains anything."""
+        return any(row.gained for row in self.all_rows())
+
     def reached_with_exceptions(self, limit: int | None = None) -> list[DifferenceRow]:
         """The same, including exceptions. The rows of all principals are computed once and cached."""
         # Callers that print a limited number of rows must not pay for a principal more.

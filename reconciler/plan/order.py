@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Any, Final, TypeAlias
 
 from reconciler.access.authorizer import AccessRequest, Authorizer
-from reconciler.access.difference import AccessDifference, DifferenceRow, compare_access
+from reconciler.access.difference import DifferenceRow, compare_access
 from reconciler.access.interpretation import Work
 from reconciler.access.names import shortest_name
 from reconciler.access.questions import instead
@@ -229,7 +229,7 @@ def prove(
     after = states[-1][1]
     told: dict[tuple[str, AclOperation, ResourceType], Violation] = {}
     for phase, state in states[:-1]:
-        first, second = (_all_rows(compare_access(*pair, work=work)) for pair in ((before, state), (state, after)))
+        first, second = (compare_access(*pair, work=work).all_rows() for pair in ((before, state), (state, after)))
         judge = _Judge(phase, before, state, after)
         judge.settle(_TOO_OPEN, _suspicions(first, second, _TOO_OPEN, work))
         if default_allow is False:
@@ -258,10 +258,6 @@ def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, 
 
 
 _Ask = tuple[str, str, AclOperation, ResourceType, str]
-
-
-def _all_rows(difference: AccessDifference) -> tuple[DifferenceRow, ...]:
-    return (*difference.rows, *difference.reached())
 
 
 def _suspicions(

@@ -13,12 +13,13 @@ from reconciler.app.connections import for_copies
 from reconciler.app.manifests import guardrail_sources, read_sources
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.app.records import RecordOptions
+from reconciler.app.states import claimed_facts
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.state import ClusterState
 from reconciler.parts.evidence.show import usage_lines
-from reconciler.parts.evidence.usage.cluster import ClaimedUsageFacts, ClusterUsage, UsageAnalysis, UsageQuestion
+from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageAnalysis, UsageQuestion
 from reconciler.parts.evidence.usage.counts import EventCount
 from reconciler.parts.evidence.usage.message import Event
 from reconciler.parts.evidence.usage.scan import Summary
@@ -27,9 +28,9 @@ from reconciler.parts.fleet.app.apply import ChildResult, ChildTask
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
 from reconciler.parts.fleet.app.runs import wanted
-from reconciler.parts.fleet.app.tighten import claimed_usage_facts
 from reconciler.parts.fleet.membership import FleetLimits
 from reconciler.parts.fleet.proposal import FleetPlan, fleet_plan_text
+from reconciler.results.access import ClaimedFacts
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.worlds import bindings
 
@@ -183,7 +184,7 @@ def test_a_member_planned_under_guardrails_is_not_applied_without(
     assert ended(base).done == 1
 
 
-def _usage(claimed: ClaimedUsageFacts) -> ClusterUsage:
+def _usage(claimed: ClaimedFacts) -> ClusterUsage:
     """A READ by mallory that the log shows, replayed after the loss of the topic's only binding."""
     access = AccessRequest("User:mallory", "10.0.0.1", AclOperation.READ, ResourceType.TOPIC, "payroll")
     now = Authorizer(bindings("TOPIC:L:payroll User:mallory@* ALLOW READ"), ["User:mallory"], True)
@@ -194,10 +195,10 @@ def _usage(claimed: ClaimedUsageFacts) -> ClusterUsage:
 
 def test_usage_does_not_rely_on_facts_that_only_the_manifests_state() -> None:
     """Whoever removes a grant claims a super user and default-allow, by which nobody would miss it."""
-    believed = _usage(ClaimedUsageFacts()).replay
+    believed = _usage(ClaimedFacts()).replay
     assert believed is not None
     assert (believed.fails, believed.unclear) == (0, 0)
-    doubted = _usage(ClaimedUsageFacts(frozenset({"User:mallory"}), True))
+    doubted = _usage(ClaimedFacts(frozenset({"User:mallory"}), True))
     assert doubted.replay is not None
     assert (doubted.replay.fails, doubted.replay.unclear) == (0, 1)
     said = "\n".join(usage_lines("use", [doubted], Summary()))
@@ -209,8 +210,8 @@ def test_the_tasks_of_usage_know_whose_word_a_fact_is(fleet: _Fleet) -> None:
     fleet.write("manifests/all.yaml", _CLUSTER.format(facts=_LIE) + _GRANT)
     operator = fleet.write("operator.yaml", _CLUSTER.format(facts=_LIE))
     own, given = (wanted(fleet.manifests, connection=ConnectionOptions(file)) for file in (None, operator))
-    assert claimed_usage_facts(own.manifests.clusters["prod"]).super_users == {"User:mallory"}
-    assert claimed_usage_facts(given.manifests.clusters["prod"]) == ClaimedUsageFacts()
+    assert claimed_facts(own.manifests.clusters["prod"]).super_users == {"User:mallory"}
+    assert claimed_facts(given.manifests.clusters["prod"]) == ClaimedFacts()
 
 
 def test_a_fleet_snapshot_that_contradicts_the_operator_is_refused(

@@ -53,7 +53,7 @@ def prove(
     rows, replayed = 0, 0
     if done:
         difference = compare_access(before, after)
-        if any(row.gained for row in (*difference.rows, *difference.reached())):
+        if difference.gives():
             raise AssertionError("narrower rights grant something new")
         rows = len(difference.rows)
         replayed = sum(map(len, evidence.accesses.values()))
@@ -90,7 +90,7 @@ def _holds(
     first: Authorizer, now: Authorizer, after: Authorizer, narrowings: Sequence[Narrowing], evidence: UsageEvidence
 ) -> bool:
     difference = compare_access(now, after)
-    if any(row.gained for row in (*difference.rows, *difference.reached())):
+    if difference.gives():
         return False
     # Only those who lose something can be decided otherwise: nobody gains, and nothing is for everybody.
     concerned = {binding.entry.principal for narrowing in narrowings for binding in narrowing.bindings}
@@ -168,7 +168,7 @@ def shadow(before: Authorizer, narrowings: Iterable[Narrowing], evidence: UsageE
     refusing = [item for item in there if needed.intersection(item.bindings)]
     return Shadow(
         tuple(refusals),
-        sum(access.tally.times for found in evidence.accesses.values() for access in found),
+        evidence.decisions,
         tuple(item for item in there if item not in refusing),
         tuple(refusing),
         tuple(narrowing for narrowing in narrowings if narrowing not in there),

@@ -31,6 +31,8 @@ _STANDINGS: Final = {
     BindingUse.CANNOT_SAY: "undecided",
 }
 _HOSTS: Final = 3
+#: So many days without a permitted access are named.
+_SILENT: Final = 10
 
 
 def usage_lines(
@@ -59,10 +61,10 @@ def _cluster_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[st
     yield from _reading_lines(usage.summary, style, "they may show a use of a binding that is listed here")
     if usage.cannot_say:
         yield style("warn", f"cannot decide which bindings are unused: {usage.cannot_say}")
-    elif usage.coverage.silent:
-        days = ", ".join(usage.coverage.silent_days)
-        more = " …" if usage.coverage.silent > len(usage.coverage.silent_days) else ""
-        yield style("warn", f"no permitted access on {counted(usage.coverage.silent, 'day')}: {days}{more}")
+    elif silent := usage.period.silent:
+        days = ", ".join(map(str, usage.period.silent_days(_SILENT)))
+        more = " …" if silent > _SILENT else ""
+        yield style("warn", f"no permitted access on {counted(silent, 'day')}: {days}{more}")
     yield from _binding_lines(usage, style, shown)
     yield from _denial_lines(usage, style, shown)
     yield from _odd_lines(usage, style, shown)
@@ -71,8 +73,8 @@ def _cluster_lines(usage: ClusterUsage, style: Style, shown: int) -> Iterator[st
 
 
 def _overview(usage: ClusterUsage) -> str:
-    summary, covered = usage.summary, usage.coverage
-    when = f", {covered.first} to {covered.last}" if covered.first else ""
+    summary, period = usage.summary, usage.period
+    when = f", {period.first} to {period.last or ''}" if period.first else ""
     asked = f", {usage.asked_only:,} only looked up" if usage.asked_only else ""
     return (
         f"{usage.allowed:,} permitted, {usage.denied:,} refused{asked}{when}; "
@@ -186,17 +188,17 @@ def usage_document(usage: ClusterUsage) -> dict[str, Any]:
     """One cluster."""
     if usage.failure:
         return {"cluster": usage.cluster, "failure": usage.failure}
-    covered = usage.coverage
+    period = usage.period
     return {
         "cluster": usage.cluster,
         "failure": None,
         "cannotSay": usage.cannot_say or None,
         "covered": {
-            "first": covered.first or None,
-            "last": covered.last or None,
-            "days": covered.days,
-            "daysWithoutPermitted": covered.silent,
-            "firstDaysWithoutPermitted": list(covered.silent_days),
+            "first": str(period.first) if period.first else None,
+            "last": str(period.last) if period.last else None,
+            "days": period.days,
+            "daysWithoutPermitted": period.silent,
+            "firstDaysWithoutPermitted": list(map(str, period.silent_days(_SILENT))),
         },
         "decisions": {"permitted": usage.allowed, "refused": usage.denied, "lookedUp": usage.asked_only},
         "reading": reading_document(usage.summary),

@@ -34,7 +34,6 @@ from reconciler.parts.evidence.usage.counts import (
     Operations,
     Period,
     UsageEvidence,
-    days_between,
     name_problem,
 )
 from reconciler.parts.evidence.usage.scan import Summary
@@ -262,11 +261,10 @@ def thin_evidence(period: Period, summary: Summary, bounds: Thresholds, day: dat
     yield from _some(list(thin_logs(summary, bounds.silent_days)))
     if period.days < bounds.days:
         yield f"the logs cover {_days(period.days)} (at least {bounds.days:,})"
-    silent = sorted(set(days_between(period.first, period.last).each()).difference(period.heard.each()))
-    if len(silent) > bounds.silent_days:
-        more = ", …" if len(silent) > _NAMED else ""
-        named = ", ".join(map(str, silent[:_NAMED])) + more
-        yield f"no permitted access on {_days(len(silent))} (at most {bounds.silent_days:,}): {named}"
+    if period.silent > bounds.silent_days:
+        more = ", …" if period.silent > _NAMED else ""
+        named = ", ".join(map(str, period.silent_days(_NAMED))) + more
+        yield f"no permitted access on {_days(period.silent)} (at most {bounds.silent_days:,}): {named}"
     ends = sum(1 for _ in _quarter_ends(period))
     if ends < bounds.quarter_ends:
         yield f"quarter ends inside, each with the day after: {ends} (at least {bounds.quarter_ends})"
@@ -316,7 +314,7 @@ def _days(number: int) -> str:
 def _quarter_ends(period: Period) -> Iterator[datetime.date]:
     """The last days of quarters that the logs show, each with the day after it: such jobs run on either."""
     heard = set(period.heard.each())
-    for day in sorted(heard):
+    for day in sorted(heard - {datetime.date.max}):  # a forged year is no reason to stop
         if day.month % 3 == 0 and (day + _DAY).day == 1 and day + _DAY in heard:
             yield day
 

@@ -219,7 +219,7 @@ class _TransitionRows:
         self._found = found
         self._rows: dict[str | None, list[DifferenceRow]] = defaultdict(list)
         self._indexes: dict[str, RowIndex] = {}
-        for row in (*found.difference.rows, *found.difference.reached()):
+        for row in found.difference.all_rows():
             self._rows[row.principal].append(row)
 
     def touch(self, binding: AclBinding, *, gained: bool) -> bool:

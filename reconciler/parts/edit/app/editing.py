@@ -377,7 +377,7 @@ def broken(
     for when, difference in differences_by_day(
         doubted(declaration, promise), [replace(states[0], bindings=kept), states[1]], day
     ):
-        if any(promise.broken_by(row) for row in (*difference.rows, *difference.reached())):
+        if any(promise.broken_by(row) for row in difference.all_rows()):
             since = "" if when == day else f", from {moment_text(when)} on"
             review = difference_review(difference)
             # Of very many whom User:* reaches, the review names the first.

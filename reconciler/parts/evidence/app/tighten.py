@@ -300,7 +300,7 @@ def later_too(
             return False
         for when in later:
             difference = compare_access(left(before, sides[0], when), left(rights, {**sides[0], **sides[1]}, when))
-            if any(row.gained for row in (*difference.rows, *difference.reached())):
+            if difference.gives():
                 return False
         return True
 
@@ -432,7 +432,7 @@ def nothing_yet(
         evidence.period,
         summary,
         ManifestEdit(place, texts_of(base.manifests)),
-        decisions(evidence),
+        evidence.decisions,
         thin,
         places=base.scope.desired.bindings,
     )
@@ -445,15 +445,10 @@ def gathered(base: TightenBase, logs: Sequence[str], window: Window) -> tuple[Us
     for file in files_of(logs):
         summary += scanned(file, window, base.cluster_id, counted, by_day=True)
     evidence = UsageEvidence(base.authorizer.bindings, base.authorizer.kafka_version)
-    evidence.period = period_of(summary.days, window.since, window.until)
+    evidence.period = period_of(summary.days, window)
     for event, (count, days) in counted.items():
         evidence.see(event, count, days)
     return evidence, summary
-
-
-def decisions(evidence: UsageEvidence) -> int:
-    """How many permitted accesses there were."""
-    return sum(access.tally.times for found in evidence.accesses.values() for access in found)
 
 
 def day_of(request: StateRequest) -> datetime.date:

@@ -11,14 +11,14 @@ from reconciler.app.states import access_views, declared_access, live_access, pl
 from reconciler.model.acl import AclBinding
 from reconciler.model.desired import Declaration
 from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageAnalysis, UsageQuestion
-from reconciler.parts.evidence.usage.counts import DaySet, EventCount
+from reconciler.parts.evidence.usage.counts import DatedCount
 from reconciler.parts.evidence.usage.message import Event, Window
 from reconciler.parts.evidence.usage.scan import Scan, Summary, line_batches, log_files, summary_of
 from reconciler.results.access import AccessView
 
 EVERY_DAY: Final = UsageQuestion()
 #: Distinct decisions with their counts, and their days where somebody asked for them.
-Decisions: TypeAlias = dict[Event, tuple[EventCount, DaySet]]
+Decisions: TypeAlias = dict[Event, DatedCount]
 
 
 def usage(
@@ -97,8 +97,7 @@ def scanned(file: str, window: Window, cluster_id: str, counted: Decisions, *, b
             foreign += count.times
             continue
         own = event._replace(cluster_id="")
-        known = counted.get(own)
-        counted[own] = (count, on) if known is None else (known[0] + count, known[1] | on)
+        counted[own] = counted.get(own, DatedCount()) + DatedCount(count, on)
     days = frozenset(
         day for named, found in scan.days.items() if not (named and cluster_id) or named == cluster_id for day in found
     )

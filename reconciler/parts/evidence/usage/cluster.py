@@ -3,7 +3,7 @@
 Everything that logs show about one cluster: used bindings, denials, and accesses under a change.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import StrEnum
 from typing import Final, NamedTuple
@@ -14,17 +14,19 @@ from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding, AclPermissionType
 from reconciler.model.flavor import KafkaVersion
 from reconciler.parts.evidence.usage.counts import (
+    NO_PERIOD,
     NOTHING_ALLOWED,
     NOTHING_READ,
-    Coverage,
     Denial,
     Denials,
     EventCount,
     Lookup,
-    coverage,
+    Period,
+    period_of,
 )
 from reconciler.parts.evidence.usage.message import Event, LoggedReason, Window
 from reconciler.parts.evidence.usage.scan import Summary
+from reconciler.results.access import ClaimedFacts
 
 # Which bindings were used. This module defines what counts as use.
 #
@@ -233,7 +235,7 @@ class ClusterUsage:
     cluster: str
     failure: str = ""
     summary: Summary = field(default_factory=Summary)
-    coverage: Coverage = field(default_factory=Coverage)
+    period: Period = NO_PERIOD
     allowed: int = 0
     denied: int = 0
     asked_only: int = 0
@@ -251,25 +253,20 @@ class ClusterUsage:
     replay: ReplayResult | None = None
 
 
-class ClaimedUsageFacts(NamedTuple):
-    """Facts about access that only the manifests state: whoever proposes a change must not decide by them."""
-
-    super_users: frozenset[str] = frozenset()
-    default_allow: bool | None = None
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Each fact as a setting of the brokers."""
-        users = f"super.users={';'.join(sorted(self.super_users))}" if self.super_users else ""
-        flag = "" if self.default_allow is None else f"allow.everyone.if.no.acl.found={str(self.default_allow).lower()}"
-        return tuple(filter(None, (users, flag)))
-
-    def doubted(self, authorizer: Authorizer) -> Authorizer:
-        """The authorizer by which no claim makes a change look smaller: its super users are ordinary principals."""
-        return authorizer.doubting(self.super_users, default_allow=self.default_allow is not None)
+def doubted(claimed: ClaimedFacts, authorizer: Authorizer) -> Authorizer:
+    """The authorizer by which no claim makes a change look smaller: its super users are ordinary principals."""
+    return authorizer.doubting(claimed.super_users, default_allow=claimed.default_allow is not None)
 
 
-NOTHING_CLAIMED: Final = ClaimedUsageFacts()
+def _settings(claimed: ClaimedFacts) -> Iterator[str]:
+    """Each claim as a setting of the brokers."""
+    if claimed.super_users:
+        yield f"super.users={';'.join(sorted(claimed.super_users))}"
+    if claimed.default_allow is not None:
+        yield f"allow.everyone.if.no.acl.found={str(claimed.default_allow).lower()}"
+
+
+_NO_CLAIMS: Final = ClaimedFacts()
 
 
 class UsageAnalysis:
@@ -281,15 +278,15 @@ class UsageAnalysis:
         question: UsageQuestion,
         authorizer: Authorizer,
         after: Authorizer | None,
-        claimed: ClaimedUsageFacts = NOTHING_CLAIMED,
+        claimed: ClaimedFacts = _NO_CLAIMS,
     ) -> None:
         """``authorizer`` has the bindings to analyse; ``after`` has the bindings after a change."""
         self._cluster, self._question, self._claimed = cluster, question, claimed
         self._declared_super_users = authorizer.super_users
         # A refusal in a log shows by itself that no default permits it: only a claim to the contrary is doubted here.
         self._refusing = authorizer.doubting(claimed.super_users, default_allow=claimed.default_allow is True)
-        self._authorizer = authorizer = claimed.doubted(authorizer)
-        after = None if after is None else claimed.doubted(after)
+        self._authorizer = authorizer = doubted(claimed, authorizer)
+        after = None if after is None else doubted(claimed, after)
         self._used = BindingUseCollector(authorizer.bindings, authorizer.kafka_version)
         self._denials = Denials()
         self._replaying = None if after is None else Replayer(authorizer, after)
@@ -333,7 +330,7 @@ class UsageAnalysis:
         return ClusterUsage(
             self._cluster,
             summary=self._summary,
-            coverage=coverage(self._question.window, self._summary.days),
+            period=period_of(self._summary.days, self._question.window),
             allowed=self._allowed,
             denied=self._denied,
             asked_only=self._asked_only,
@@ -347,7 +344,7 @@ class UsageAnalysis:
             unexpected=tuple(UnexpectedDecision(event, tally) for event, tally in unexpected[:_SHOWN]),
             unexpected_count=len(unexpected),
             undeclared_super_users=tuple(sorted(self._super_users - self._declared_super_users)[:_SHOWN]),
-            claims=self._claimed.words,
+            claims=tuple(_settings(self._claimed)),
             replay=None if self._replaying is None else self._replaying.result(),
         )
 

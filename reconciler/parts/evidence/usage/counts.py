@@ -11,6 +11,7 @@ import datetime
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import AccessRequest, Authorizer, DecisionRule, covers_operation, host_matches
@@ -60,6 +61,11 @@ class DaySet(NamedTuple):
         early, late = sorted((self, other))
         return DaySet(early.start, early.bits | late.bits << (late.start - early.start))
 
+    def has(self, day: datetime.date) -> bool:
+        """Whether it is one of them."""
+        number = day.toordinal() - self.start
+        return number >= 0 and bool(self.bits >> number & 1)
+
     @property
     def number(self) -> int:
         """How many."""
@@ -77,9 +83,11 @@ class DaySet(NamedTuple):
 
     def each(self) -> Iterator[datetime.date]:
         """One after the other."""
-        for number in range(self.bits.bit_length()):
-            if self.bits >> number & 1:
-                yield datetime.date.fromordinal(self.start + number)
+        bits = self.bits
+        while bits:  # not every day between them: a forged year makes those millions
+            lowest = bits & -bits
+            yield datetime.date.fromordinal(self.start + lowest.bit_length() - 1)
+            bits ^= lowest
 
 
 NO_DAYS: Final = DaySet()
@@ -146,54 +154,15 @@ class UnreadableLines(NamedTuple):
         return UnreadableLines(self.lines + other.lines, tuple(sorted({*self.examples, *other.examples})[:EXAMPLES]))
 
 
-# Which days the logs of a cluster cover, and what can be concluded from them.
+# What can be concluded from the days that the logs of a cluster cover.
 #
 # Brokers log a permitted access at DEBUG and a denied one at INFO, and Kafka's default configuration keeps only INFO.
 # So logs without a permitted access do not show that there was none.
-
-#: How many days without a permitted access are listed.
-SHOWN_DAYS: Final = 10
 
 NOTHING_READ: Final = "no decision is in the logs of this time"
 NOTHING_ALLOWED: Final = (
     "the logs contain no permitted access: brokers log them only if kafka.authorizer.logger is at DEBUG"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """The days that the logs cover, inclusive; the ``silent`` ones have no permitted access.
-
-    ``first`` and ``last`` are empty if no decision has a time.
-    """
-
-    first: str = ""
-    last: str = ""
-    days: int = 0
-    silent: int = 0
-    silent_days: tuple[str, ...] = ()
-
-
-def coverage(window: Window, days: Set[tuple[str, bool]]) -> Coverage:
-    """What the days with decisions (a day, and whether they permitted something) cover of a window."""
-    seen = sorted({day for day, _ in days})
-    # Without a window the days of the first and the last decision limit what the logs can show.
-    first = window.since.isoformat() if window.since else seen[0] if seen else ""
-    last = window.until.isoformat() if window.until else seen[-1] if seen else ""
-    if not first or not last or first > last:
-        return Coverage(first, last)
-    allowed = {day for day, permitted in days if permitted and first <= day <= last}
-    start, end = datetime.date.fromisoformat(first), datetime.date.fromisoformat(last)
-    count = (end - start).days + 1
-    named = [day for day, _ in zip(_without(start, end, allowed), range(SHOWN_DAYS), strict=False)]
-    return Coverage(first, last, count, count - len(allowed), tuple(named))
-
-
-def _without(start: datetime.date, end: datetime.date, days: Set[str]) -> Iterator[str]:
-    for number in range((end - start).days + 1):
-        day = (start + datetime.timedelta(number)).isoformat()
-        if day not in days:
-            yield day
 
 
 # The bindings that apply to one access, found without a scan over all of them.
@@ -430,7 +399,19 @@ class Period(NamedTuple):
     @property
     def days(self) -> int:
         """How many days."""
-        return (self.last - self.first).days + 1 if self.first and self.last else 0
+        return max(0, (self.last - self.first).days + 1) if self.first and self.last else 0
+
+    @property
+    def silent(self) -> int:
+        """How many days have no permitted access."""
+        return self.days - self.heard.number
+
+    def silent_days(self, most: int) -> list[datetime.date]:
+        """The first of them."""
+        if self.first is None or not self.silent:
+            return []
+        days = (self.first + datetime.timedelta(number) for number in range(self.days))
+        return list(islice((day for day in days if not self.heard.has(day)), most))
 
     @property
     def settled(self) -> datetime.date:
@@ -441,11 +422,11 @@ class Period(NamedTuple):
 NO_PERIOD: Final = Period()
 
 
-def period_of(days: Iterable[tuple[str, bool]], since: datetime.date | None, until: datetime.date | None) -> Period:
+def period_of(days: Iterable[tuple[str, bool]], window: Window) -> Period:
     """The period of a window by the days with decisions (``2026-01-31``, whether something was permitted)."""
     seen = {datetime.date.fromisoformat(day): False for day, _ in days}
     seen |= {datetime.date.fromisoformat(day): True for day, permitted in days if permitted}
-    first, last = since or min(seen, default=None), until or max(seen, default=None)
+    first, last = window.since or min(seen, default=None), window.until or max(seen, default=None)
     if first is None or last is None or first > last:
         return Period(first, last)
     heard = NO_DAYS
@@ -523,6 +504,11 @@ class UsageEvidence:
         self.usage: dict[AclBinding, BindingUsage] = {}
         #: The resources that each principal created; a topic by a right on the cluster has no name in the log.
         self.creates: dict[str, set[tuple[ResourceType, str]]] = {}
+
+    @property
+    def decisions(self) -> int:
+        """How many permitted accesses there were."""
+        return sum(access.tally.times for found in self.accesses.values() for access in found)
 
     def see(self, event: Event, count: EventCount, days: DaySet) -> None:
         """Add one distinct decision. Without days of its own it counts for each day from its first to its last."""

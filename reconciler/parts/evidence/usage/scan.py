@@ -11,7 +11,7 @@ import gzip
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import IO, Final, NamedTuple
@@ -363,16 +363,21 @@ def line_batches(file: str) -> Iterator[list[bytes]]:
     """
     with sys.stdin.buffer if file == STDIN else Path(file).open("rb") as raw:
         stream = raw if file == STDIN else _unpacked(raw)
-        rest = b""
         try:
-            while data := stream.read(_CHUNK):
-                lines = (rest + data).split(b"\n")
-                rest = lines.pop()[: MAX_LINE + 1]
-                yield lines
+            yield from batches(stream.read, _CHUNK)
         except EOFError as error:  # how gzip and bz2 say that a file was cut off
             raise OSError(str(error)) from error
-        if rest:
-            yield [rest]
+
+
+def batches(read: Callable[[int], bytes], size: int) -> Iterator[list[bytes]]:
+    """The lines of what ``read`` gives, so many bytes at a time; what is longer than any line may be is cut."""
+    rest = b""
+    while data := read(size):
+        lines = (rest + data).split(b"\n")
+        rest = lines.pop()[: MAX_LINE + 1]
+        yield lines
+    if rest:
+        yield [rest]
 
 
 def _unpacked(raw: IO[bytes]) -> IO[bytes]:

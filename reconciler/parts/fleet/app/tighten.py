@@ -39,7 +39,7 @@ from reconciler.parts.evidence.suggestion import (
     suggest,
     thin_evidence,
 )
-from reconciler.parts.evidence.usage.cluster import ClaimedUsageFacts, ClusterUsage, UsageQuestion
+from reconciler.parts.evidence.usage.cluster import ClusterUsage, UsageQuestion, doubted
 from reconciler.parts.evidence.usage.counts import BindingUsage, UsageEvidence, period_of
 from reconciler.parts.evidence.usage.message import Window
 from reconciler.parts.evidence.usage.scan import Summary
@@ -196,7 +196,7 @@ def subjects_of(
                 super_users=frozenset(declaration.super_users),
                 default_allow=declaration.allow_everyone_if_no_acl_found,
                 kafka_version=version,
-                claimed=claimed_usage_facts(declaration),
+                claimed=claimed_facts(declaration),
             )
             subjects.append(subject if reading is None else replace(subject, cluster_id=reading.cluster_id))
     return subjects, failed
@@ -206,12 +206,6 @@ def _version(reading: Reading | None, declaration: ClusterDeclaration) -> KafkaV
     if reading is None:
         return declared_version(declaration)
     return version_of(reading.kafka_version, reading.kafka_version_gap, declaration)
-
-
-def claimed_usage_facts(declaration: ClusterDeclaration) -> ClaimedUsageFacts:
-    """The facts of a cluster that only its manifests state."""
-    claimed = claimed_facts(declaration)
-    return ClaimedUsageFacts(claimed.super_users, claimed.default_allow)
 
 
 def _changed(subject: LoggedCluster, plans: Changes | None) -> LoggedCluster:
@@ -274,7 +268,7 @@ def seen_on(subject: LoggedCluster, counted: Iterable[Counted], *, task: Tighten
             {name: days for name, days in evidence.principals.items() if name in theirs},
             {name: frozenset(found) for name, found in evidence.creates.items() if name in theirs},
         ),
-        decisions=sum(item.tally.times for found in evidence.accesses.values() for item in found),
+        decisions=evidence.decisions,
     )
 
 
@@ -308,7 +302,7 @@ def _authorizer(subject: LoggedCluster, task: TightenTask) -> Authorizer:
     kept = {item for item in live or () if not subject.scope.owns(item) or item in ours} - _locked(subject)
     bindings = kept.union(_declared(subject, task))
     rights = Authorizer(bindings, subject.super_users, subject.default_allow, subject.kafka_version, opaque=opaque)
-    return subject.claimed.doubted(rights)
+    return doubted(subject.claimed, rights)
 
 
 def _locked(subject: LoggedCluster) -> frozenset[AclBinding]:
@@ -326,7 +320,7 @@ def _evidence(
             summary += found
         else:
             evidence.see(event, found.tally, found.days)
-    evidence.period = period_of(summary.days, task.window.since, task.window.until)
+    evidence.period = period_of(summary.days, task.window)
     return evidence, summary
 
 

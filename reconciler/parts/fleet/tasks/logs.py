@@ -20,20 +20,18 @@ from reconciler.model.acl import AclBinding, OpaqueBinding
 from reconciler.model.flavor import KafkaVersion
 from reconciler.model.scope import Scope
 from reconciler.parts.evidence.usage.cluster import (
-    NOTHING_CLAIMED,
-    ClaimedUsageFacts,
     ClusterUsage,
     UsageAnalysis,
     UsageQuestion,
 )
 from reconciler.parts.evidence.usage.counts import DatedCount, EventCount
 from reconciler.parts.evidence.usage.message import Event, Window
-from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, Summary, summary_of
+from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, Summary, batches, summary_of
 from reconciler.parts.fleet.engine import BYTES_IN_A_TASK, Engine, Groups, reason
-from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import bucket_rows
 from reconciler.parts.fleet.store import StoreFiles
 from reconciler.parts.fleet.tables import binding_of, from_parquet, table_rows
+from reconciler.results.access import ClaimedFacts
 from reconciler.results.fleet_drift import Reading
 
 # Log files: where they are, in which parts they are read, and their lines; packed or not, whole or damaged.
@@ -104,9 +102,9 @@ def line_batches(part: LogPart) -> Iterator[list[bytes]]:
         file.seek(0)
         if packed is not None:
             with pa.CompressedInputStream(file, packed) as stream:
-                yield from _batches(lambda _: bytes(stream.read(_PACKED_CHUNK)))
+                yield from batches(lambda _: bytes(stream.read(_PACKED_CHUNK)), _PACKED_CHUNK)
             return
-        yield from _batches(_ranged(file, part))
+        yield from batches(_ranged(file, part), _CHUNK)
 
 
 def _parts(system: Any, cluster: str, prefix: str, item: Any) -> Iterator[LogPart]:
@@ -164,16 +162,6 @@ def _rest_of_line(file: Any) -> bytes:
     """Up to the next line feed, or so much that the line is too long anyway."""
     head, _, _ = bytes(file.read(MAX_LINE + 1)).partition(b"\n")
     return head
-
-
-def _batches(read: Callable[[int], bytes]) -> Iterator[list[bytes]]:
-    rest = b""
-    while data := read(_CHUNK):
-        lines = (rest + data).split(b"\n")
-        rest = lines.pop()[: MAX_LINE + 1]
-        yield lines
-    if rest:
-        yield [rest]
 
 
 def _opened(place: str) -> tuple[Any, str]:
@@ -251,8 +239,7 @@ def counted_logs(
     numbers = {name: number for number, (name, _) in enumerate(clusters)}
     ids = {cluster_id: number for number, (_, cluster_id) in enumerate(clusters) if cluster_id}
     nobody = len(clusters)
-    sizes = [part.size for part in parts]
-    lists = partition(parts, sizes, engine.task_count(sum(sizes), BYTES_IN_A_TASK)) if parts else []
+    lists = engine.shared_out(parts, BYTES_IN_A_TASK, [part.size for part in parts])
     work = partial(_scan_all, window=window, by_day=by_day, assigned=_Assignment(numbers, ids, nobody))
     return CountedLogs(engine.grouped(lists, work, nobody + 1, "count decisions in logs"), nobody)
 
@@ -374,7 +361,7 @@ class LoggedCluster:
     super_users: frozenset[str] = frozenset()
     default_allow: bool | None = None
     kafka_version: KafkaVersion | None = None
-    claimed: ClaimedUsageFacts = NOTHING_CLAIMED
+    claimed: ClaimedFacts = ClaimedFacts()
     to_desired: bool = False
     planned: bool = False
     added: tuple[AclBinding, ...] = ()

@@ -17,6 +17,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
+from reconciler.parts.evidence.suggestion import Thresholds, thin_evidence
 from reconciler.parts.evidence.usage.cluster import (
     BindingUse,
     BindingUseCollector,
@@ -24,7 +25,7 @@ from reconciler.parts.evidence.usage.cluster import (
     UsageAnalysis,
     UsageQuestion,
 )
-from reconciler.parts.evidence.usage.counts import NOTHING_ALLOWED, NOTHING_READ, Coverage, EventCount, Lookup, coverage
+from reconciler.parts.evidence.usage.counts import NOTHING_ALLOWED, NOTHING_READ, EventCount, Lookup, period_of
 from reconciler.parts.evidence.usage.message import Event, LoggedReason, Window
 from reconciler.parts.evidence.usage.scan import Summary
 from tests.property.strategies import bindings
@@ -162,12 +163,20 @@ def test_what_the_bindings_do_not_explain_is_told() -> None:
 
 def test_days_without_a_permitted_access_are_counted() -> None:
     days = {("2026-11-02", True), ("2026-11-03", False), ("2026-11-05", True)}
-    assert coverage(Window(), days) == Coverage("2026-11-02", "2026-11-05", 4, 2, ("2026-11-03", "2026-11-04"))
-    window = Window(datetime.date(2026, 11, 5), datetime.date(2026, 11, 20))
-    found = coverage(window, days)
-    assert (found.days, found.silent, len(found.silent_days)) == (16, 15, 10)
-    assert coverage(Window(), set()).days == 0
+    found = period_of(days, Window())
+    assert (found.first, found.last) == (datetime.date(2026, 11, 2), datetime.date(2026, 11, 5))
+    assert (found.days, found.silent) == (4, 2)
+    assert found.silent_days(10) == [datetime.date(2026, 11, 3), datetime.date(2026, 11, 4)]
+    found = period_of(days, Window(datetime.date(2026, 11, 5), datetime.date(2026, 11, 20)))
+    assert (found.days, found.silent, len(found.silent_days(10))) == (16, 15, 10)
+    assert found.silent_days(1) == [datetime.date(2026, 11, 6)]
+    assert period_of(set(), Window()).days == 0
+    assert period_of(set(), Window()).silent_days(10) == []
 
 
 def test_a_forged_year_costs_no_time() -> None:
-    assert coverage(Window(), {("0001-01-01", True), ("9999-12-31", True)}).silent == 3_652_057
+    found = period_of({("0001-01-01", True), ("9999-12-31", True)}, Window())
+    assert (found.silent, found.silent_days(1)) == (3_652_057, [datetime.date(1, 1, 2)])
+    assert list(found.heard.each()) == [datetime.date.min, datetime.date.max]
+    (thin, *_) = thin_evidence(found, Summary(), Thresholds(), datetime.date(2026, 11, 28))
+    assert thin.startswith("no permitted access on 3,652,057 days (at most 2): 0001-01-02, 0001-01-03")
