@@ -5,6 +5,7 @@ the next task asks. It may run twice, unless the caller says what is to be said 
 """
 
 import gc
+import heapq
 import os
 import signal
 import threading
@@ -118,6 +119,23 @@ class Engine(ABC):
         Every core that is there gets something all the same.
         """
         return max(self.cores, -(-size // in_a_task))
+
+    def shared_out(self, units: Sequence[T], in_a_task: int, weights: Sequence[int] | None = None) -> list[list[T]]:
+        """The units in lists for tasks, by what each weighs (without ``weights``, 1)."""
+        weights = [1] * len(units) if weights is None else weights
+        return partition(units, weights, self.task_count(sum(weights), in_a_task))
+
+
+def partition(units: Iterable[T], weights: Sequence[int], tasks: int) -> list[list[T]]:
+    """At most ``tasks`` lists of about the same weight: the heaviest first, each to the lightest list."""
+    order = sorted(zip(weights, units, strict=True), key=lambda item: -item[0])
+    lists: list[list[T]] = [[] for _ in range(max(1, min(tasks, len(order))))]
+    heap = [(0, index) for index in range(len(lists))]
+    for weight, unit in order:
+        load, index = heapq.heappop(heap)
+        lists[index].append(unit)
+        heapq.heappush(heap, (load + weight + 1, index))
+    return [part for part in lists if part]
 
 
 #: So many tasks' worth of work is done in this process before a JVM would be there: measured in

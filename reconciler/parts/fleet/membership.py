@@ -3,10 +3,9 @@
 Which declared clusters belong to a fleet: each to the first wave that selects it; others are only listed.
 """
 
-import heapq
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.cluster import FleetDeclaration
@@ -95,9 +94,7 @@ def assign(declaration: FleetDeclaration, clusters: Mapping[str, Mapping[str, st
     )
 
 
-# Which buckets have to be compared, and how tasks share them; equal pairs are never read.
-
-T = TypeVar("T")
+# Which buckets have to be compared; equal pairs are never read.
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,18 +134,6 @@ def pairs(desired: Reading, live: Reading) -> list[BucketPair]:
         BucketPair(desired.cluster, number, desired.buckets[number::count], live.buckets[number::count], same)
         for number in range(count)
     ]
-
-
-def partition(units: Iterable[T], weights: Sequence[int], tasks: int) -> list[list[T]]:
-    """At most ``tasks`` lists of about the same weight: the heaviest first, each to the lightest list."""
-    order = sorted(zip(weights, units, strict=True), key=lambda item: -item[0])
-    lists: list[list[T]] = [[] for _ in range(max(1, min(tasks, len(order))))]
-    heap = [(0, index) for index in range(len(lists))]
-    for weight, unit in order:
-        load, index = heapq.heappop(heap)
-        lists[index].append(unit)
-        heapq.heappush(heap, (load + weight + 1, index))
-    return [part for part in lists if part]
 
 
 # Two clusters of a fleet that are one: a connection that points at the wrong cluster.

@@ -22,7 +22,7 @@ from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet import tables
 from reconciler.parts.fleet.engine import Engine, in_time, reason
-from reconciler.parts.fleet.membership import partition, told_apart
+from reconciler.parts.fleet.membership import told_apart
 from reconciler.parts.fleet.store import FleetStore, StoreFiles
 from reconciler.ports import ClusterError
 from reconciler.results.fleet_drift import (
@@ -306,7 +306,7 @@ def collect(
 
     It takes over the other clusters that it ``carries`` (:meth:`FleetStore.commit`).
     """
-    lists = partition(sources, [1] * len(sources), engine.task_count(len(sources), patience.at_once))
+    lists = engine.shared_out(sources, patience.at_once)
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = parse_outcomes(engine.run(lists, work, "read clusters", tally=_tally))
     taken = replace(run, readings=(*run.readings, *readings), failures=(*run.failures, *failures))

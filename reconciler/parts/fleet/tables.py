@@ -58,6 +58,13 @@ COLUMNS: Final = (
     "operation",
     "permission_type",
 )
+#: The columns that hold codes of Kafka's wire format, each with its names.
+CODES: Final[Mapping[str, type[IntEnum]]] = {
+    "resource_type": ResourceType,
+    "pattern_type": PatternType,
+    "operation": AclOperation,
+    "permission_type": AclPermissionType,
+}
 TEXT_COLUMNS: Final = frozenset({"name", "principal", "host"})
 #: About the most rows of a bucket: a task holds that many in memory at once, on each side.
 BUCKET_ROWS: Final = 131_072

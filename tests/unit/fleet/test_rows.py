@@ -21,7 +21,8 @@ from reconciler.model.markers import break_glass_mark
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
-from reconciler.parts.fleet.membership import pairs, partition
+from reconciler.parts.fleet.engine import partition
+from reconciler.parts.fleet.membership import pairs
 from reconciler.parts.fleet.readings import Place, topic_of, topic_row, write_desired, write_live
 from reconciler.parts.fleet.tables import (
     COLUMNS,

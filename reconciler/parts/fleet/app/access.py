@@ -20,7 +20,6 @@ from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, R
 from reconciler.model.flavor import supported
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.engine import EVALUATED_IN_A_TASK, Engine, Work, reason
-from reconciler.parts.fleet.membership import partition
 from reconciler.parts.fleet.readings import read_live
 from reconciler.parts.fleet.store import FleetStore
 from reconciler.plan.review.access_change import EVERYBODY_ELSE
@@ -289,8 +288,7 @@ def _reached(rows: Iterable[AccessReach]) -> dict[str, PrincipalReach]:
 def access_lists(engine: Engine, run: FleetRun, manifests: Manifests) -> list[list[Unit]]:
     """The clusters of a run in lists of about the same work."""
     units = [(reading, manifests.clusters.get(reading.cluster)) for reading in run.readings]
-    rows = [reading.rows for reading, _ in units]
-    return partition(units, rows, engine.task_count(sum(rows), EVALUATED_IN_A_TASK))
+    return engine.shared_out(units, EVALUATED_IN_A_TASK, [reading.rows for reading, _ in units])
 
 
 def _judge(reading: Reading, declaration: ClusterDeclaration | None, store: FleetStore) -> "_Judged":

@@ -20,7 +20,7 @@ from reconciler.model.desired import moment_text
 from reconciler.model.frozen import FrozenMap
 from reconciler.parts.fleet.app.members import MemberConnections, opened_member
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, Engine, in_time, reason
-from reconciler.parts.fleet.membership import Fleet, partition, same_cluster
+from reconciler.parts.fleet.membership import Fleet, same_cluster
 from reconciler.parts.fleet.proposal import FleetPlan, Member, PlannedWave, Unmoved, limit_refusals
 from reconciler.parts.fleet.tasks.comparing import loaded
 from reconciler.plan.file import file_digest, ids, plan_text
@@ -132,8 +132,7 @@ def plan_fleet(
     judging = None if guardrails is None else tuple(guardrails)
     terms = PlanTerms(tuple(sources), connections, options, commit, limits, judging)
     loaded(terms.texts)  # tasks that are forked from here then have them
-    tasks = engine.task_count(len(fleet.clusters), max(limits.at_once, CLUSTERS_IN_A_TASK))
-    lists = partition(fleet.clusters, [1] * len(fleet.clusters), tasks)
+    lists = engine.shared_out(fleet.clusters, max(limits.at_once, CLUSTERS_IN_A_TASK))
     lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters", tally=_tally)
     made = _told_apart(list(map(MemberPlan.parse, lines)))
     notes = {item.cluster: item.notes for item in sorted(made, key=lambda item: item.cluster) if item.notes}

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 import click
 
@@ -42,16 +42,7 @@ from reconciler.parts.fleet.app.apply import AT_ONCE, ApplyTerms, BatchBegun, Fl
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import PlanLimits, plan_fleet
 from reconciler.parts.fleet.app.runs import FLEET_FILE, check_new, save_fleet_plan, wanted
-from reconciler.parts.fleet.cli.fleet import (
-    SparkOptions,
-    at_once_option,
-    engine_for,
-    fleet_option,
-    info_unassigned,
-    refuse_second_attempt,
-    snapshots_option,
-    spark_options,
-)
+from reconciler.parts.fleet.cli import fleet
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK
 from reconciler.parts.fleet.proposal import (
     ApplyRecord,
@@ -68,6 +59,7 @@ from reconciler.show.document import FEW, first_lines, lines_shown
 from reconciler.show.fleet_report import cluster_names
 from reconciler.show.verdicts import ReviewWord
 
+T = TypeVar("T")
 #: What a cluster without a plan means; anything else is an error.
 _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
 
@@ -82,13 +74,13 @@ _STATUS: Final = {"refused": Exit.REFUSED, "disagreed": Exit.FAILED_CHECK}
     type=click.Path(file_okay=False),
     help="Save the plans to this new directory.",
 )
-@fleet_option
-@snapshots_option
-@at_once_option
+@fleet.fleet_option
+@fleet.snapshots_option
+@fleet.at_once_option
 @click.option("--timeout", type=float, default=300.0, show_default=True, help="Seconds to wait for one cluster.")
 @change_options.planning_options
 @connection_options
-@spark_options
+@fleet.spark_options
 @output_option
 def command(
     *,
@@ -100,7 +92,7 @@ def command(
     timeout: float,
     planning: PlanOptions,
     connection: ConnectionOptions,
-    spark: SparkOptions,
+    spark: fleet.SparkOptions,
     output: str,
 ) -> int:
     """Compare every cluster of the fleet with the manifests below PATH and save the plans.
@@ -115,11 +107,11 @@ def command(
         refuse_proposed_secrets(path, connection)
     members = MemberConnections(for_copies(path, connection), snapshots)
     members.refuse_past(planning.as_of)
-    with engine_for(spark, connection=None if snapshots else connection) as engine:
+    with fleet.engine_for(spark, connection=None if snapshots else connection) as engine:
         given = wanted(path, fleet_name, planning.as_of, connection, planning.guardrails)
         guardrails = guardrail_sources(path, planning.guardrails)
         engine.computes()
-        info_unassigned(given.fleet)
+        fleet.info_unassigned(given.fleet)
         for problem in told_again(given.manifests):
             info_note(problem)
         planned = plan_fleet(
@@ -133,10 +125,7 @@ def command(
             guardrails=guardrails,
         )
     plan = planned.plan
-    alike: dict[str, list[str]] = {}
-    for name, text in planned.notes.items():
-        alike.setdefault(text, []).append(name)
-    for text, names in alike.items():
+    for text, names in _alike((text, name) for name, text in planned.notes.items()).items():
         info(f"note: {cluster_names(names, expand=settings.expand)}: {safe(text)}")
     if output == "json":
         out_json(
@@ -189,14 +178,14 @@ def approve_command(*, directory: str, key: str, file: str | None, output: str) 
 
     `reconciler fleet apply --require-approvals N --allowed-signers FILE` counts the people who signed.
     """
-    fleet = FleetApply.saved(Path(directory))
-    signature, fingerprint = sign_plan(fleet.file, fleet.digest, key, file)
-    name = fleet_plan_id(fleet.plan)
+    saved = FleetApply.saved(Path(directory))
+    signature, fingerprint = sign_plan(saved.file, saved.digest, key, file)
+    name = fleet_plan_id(saved.plan)
     if output == "json":
         signed = {"fleetId": name, "file": signature, "key": fingerprint, "namespace": NAMESPACE}
         out_json(OutputKind.FLEET_APPROVE, signed)
         return Exit.OK
-    out([f"Approved: {fleet_summary(fleet.plan)}", name])
+    out([f"Approved: {fleet_summary(saved.plan)}", name])
     progress(f"wrote {signature}, signed with {fingerprint}")
     return Exit.OK
 
@@ -236,7 +225,7 @@ def approve_command(*, directory: str, key: str, file: str | None, output: str) 
 @change_options.move_options
 @change_options.guardrails_option
 @connection_options
-@spark_options
+@fleet.spark_options
 @output_option
 def apply_command(
     *,
@@ -257,7 +246,7 @@ def apply_command(
     moves: MoveOptions,
     guardrails: str | None,
     connection: ConnectionOptions,
-    spark: SparkOptions,
+    spark: fleet.SparkOptions,
     output: str,
 ) -> int:
     """Apply the plans that `reconciler fleet plan` saved in DIR, connecting as PATH's Cluster documents say.
@@ -267,11 +256,11 @@ def apply_command(
     yet. Exit 5 if safety checks left changes out of the plans, whatever remains besides. If all else is done, clusters
     that could not be planned give the status that they gave `reconciler fleet plan`.
     """
-    refuse_second_attempt()
-    fleet = FleetApply.saved(Path(directory))
-    plan = fleet.plan
+    fleet.refuse_second_attempt()
+    saved = FleetApply.saved(Path(directory))
+    plan = saved.plan
     rule = change_options.approval_rule(require_approvals, allowed_signers, not_author)
-    approved = fleet.check_signed(rule)
+    approved = saved.check_signed(rule)
     # Without a terminal the signatures are the agreement.
     _check_consent(plan, ids, yes=yes or (rule is not None and not sys.stdin.isatty()), expand=settings.expand)
     sources = read_sources(path)
@@ -279,22 +268,22 @@ def apply_command(
     refuse_proposed_secrets(path, connection)
     judging = guardrail_sources(path, guardrails)
     statuses = [Exit.OK]
-    if not fleet.finished:
+    if not saved.finished:
         held = None if judging is None else tuple(judging)
         reach = for_copies(path, connection)
         terms = ApplyTerms(reach, at_once, timeout, records, held, moves, lease, break_lease, max_age, approved)
         with (
-            engine_for(spark, connection=connection, passwords=True, once=at_once) as engine,
+            fleet.engine_for(spark, connection=connection, passwords=True, once=at_once) as engine,
             stoppable("clusters") as interrupted,
         ):
             engine.sized(len(plan.members), CLUSTERS_IN_A_TASK)
-            statuses += map(_told, fleet.perform(engine(), sources, terms, wait=wait, interrupted=interrupted))
+            statuses += map(_told, saved.perform(engine(), sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)
-        statuses += [status_of(record.reason) for record in fleet.records.values()]
+        statuses += [status_of(record.reason) for record in saved.records.values()]
     if output == "json":
-        out_json(OutputKind.FLEET_APPLY, _document(plan, fleet.records))
+        out_json(OutputKind.FLEET_APPLY, _document(plan, saved.records))
     else:
-        out(fleet_result_lines(plan, fleet.records, style_for(sys.stdout)))
+        out(fleet_result_lines(plan, saved.records, style_for(sys.stdout)))
     ended = worst(left_out(plan), *statuses)
     # What could not be planned is not as declared, but first comes whatever is left to do of the rest.
     return ended if ended is not Exit.OK else worst(*map(status_unplanned, plan.failures))
@@ -432,12 +421,17 @@ def _skipped(number: int) -> str:
     return f", {counted(number, 'difference')} skipped" if number else ""
 
 
+def _alike(pairs: Iterable[tuple[T, str]]) -> dict[T, list[str]]:
+    """The clusters of which the same is said."""
+    alike: dict[T, list[str]] = {}
+    for what, cluster in pairs:
+        alike.setdefault(what, []).append(cluster)
+    return alike
+
+
 def _unmoved(plan: FleetPlan, style: Style, *, expand: bool) -> Iterator[str]:
     """Clusters without a step that are to be looked at; those of which the same is said share a line."""
-    alike: dict[str, list[str]] = {}
-    for item in plan.unmoved:
-        alike.setdefault(item.words, []).append(item.cluster)
-    for words, names in alike.items():
+    for words, names in _alike((item.words, item.cluster) for item in plan.unmoved).items():
         yield style("warn", f"  {cluster_names(names, expand=expand)}: {safe(words)}")
 
 
@@ -507,20 +501,17 @@ def _stays_shut(wave: PlannedWave) -> bool:
 
 def _failures(failures: Sequence[Failure], style: Style, *, expand: bool) -> Iterator[str]:
     """Why clusters have no plan; those with one reason share it."""
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for failure in sorted(failures, key=lambda item: item.code not in _JUDGED):
-        alike.setdefault((failure.code, failure.message, failure.advice), []).append(failure.cluster)
-    for (code, message, advice), names in alike.items():
+    ordered = sorted(failures, key=lambda item: item.code not in _JUDGED)
+    reasons = (((item.code, item.message, item.advice), item.cluster) for item in ordered)
+    for (code, message, advice), names in _alike(reasons).items():
         said = f"  not planned: {cluster_names(names, expand=expand)}: {safe(code)}: {safe(message)}"
         yield style("error", said) + (f"\n      {safe(advice)}" if advice else "")
 
 
 def _refused(plan: FleetPlan, style: Style, *, expand: bool) -> Iterator[str]:
     """Clusters of whose changes guards left out some; those with as many share a line."""
-    alike: dict[int, list[str]] = {}
-    for item in sorted(plan.refused, key=lambda item: -item.refused):
-        alike.setdefault(item.refused, []).append(item.cluster)
-    for refused, names in alike.items():
+    ordered = sorted(plan.refused, key=lambda item: -item.refused)
+    for refused, names in _alike((item.refused, item.cluster) for item in ordered).items():
         said = f"{counted(refused, 'change')} refused, and not in the plan: reconciler show names them"
         yield style("error", f"  {cluster_names(names, expand=expand)}: {said}")
 

@@ -20,18 +20,7 @@ from reconciler.cli.parts import part_module
 from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests
 from reconciler.model.characters import counted
-from reconciler.parts.fleet.cli.fleet import (
-    SparkOptions,
-    at_once_option,
-    engine_for,
-    facts_option,
-    fleet_option,
-    info_unassigned,
-    run_option,
-    snapshots_option,
-    spark_options,
-    store_option,
-)
+from reconciler.parts.fleet.cli import fleet
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK
 from reconciler.results import OutputKind
 from reconciler.results.fleet_drift import FleetDrift, FleetRun, HeaderError
@@ -53,8 +42,8 @@ _SHOWN: Final = 10
 
 @click.command("snapshot", short_help="Read all clusters into the store")
 @path_argument
-@store_option
-@fleet_option
+@fleet.store_option
+@fleet.fleet_option
 @click.option(
     "-c",
     "--cluster",
@@ -71,7 +60,7 @@ _SHOWN: Final = 10
     metavar="[NAME=]FILE",
     help="Import a snapshot file instead of reading the cluster; repeatable.",
 )
-@snapshots_option
+@fleet.snapshots_option
 @click.option(
     "--keep",
     type=click.IntRange(0),
@@ -83,13 +72,13 @@ _SHOWN: Final = 10
 @click.option(
     "--resume", is_flag=True, help="Continue a killed snapshot: the clusters that it read are not read again."
 )
-@at_once_option
+@fleet.at_once_option
 @click.option("--timeout", type=float, default=120.0, show_default=True, help="Seconds to wait for one cluster.")
 @click.option(
     "--attempts", type=click.IntRange(1, 10), default=3, show_default=True, help="Maximum attempts per cluster."
 )
 @connection_options
-@spark_options
+@fleet.spark_options
 @output_option
 def command(
     *,
@@ -105,7 +94,7 @@ def command(
     timeout: float,
     attempts: int,
     connection: ConnectionOptions,
-    spark: SparkOptions,
+    spark: fleet.SparkOptions,
     output: str,
 ) -> int:
     """Read every cluster of the fleet that PATH declares into the store.
@@ -118,7 +107,7 @@ def command(
         raise CommandError("--from goes without --cluster and --snapshots", status=Exit.USAGE)
     if not (files or snapshots):
         refuse_proposed_secrets(path, connection)
-    with engine_for(spark, store, *files, connection=None if files or snapshots else connection) as engine:
+    with fleet.engine_for(spark, store, *files, connection=None if files or snapshots else connection) as engine:
         from reconciler.parts.fleet.app.members import MemberConnections, file_readers, live_readers
         from reconciler.parts.fleet.app.runs import fleet_in, take
         from reconciler.parts.fleet.readings import CollectionLimits
@@ -129,16 +118,16 @@ def command(
         if files:
             readers = file_readers(manifests, files)
         else:
-            fleet = fleet_in(manifests, fleet_name)
+            chosen = fleet_in(manifests, fleet_name)
             if not only:  # what no manifest declares any more goes
-                others = set(manifests.clusters) - set(fleet.clusters)
+                others = set(manifests.clusters) - set(chosen.clusters)
                 carries = others.__contains__ if others else None
-            info_unassigned(fleet)
-            unknown = sorted(set(only) - set(fleet.clusters))
+            fleet.info_unassigned(chosen)
+            unknown = sorted(set(only) - set(chosen.clusters))
             if unknown:
-                raise CommandError(f"not in fleet {fleet.name}: {', '.join(unknown)}", status=Exit.USAGE)
+                raise CommandError(f"not in fleet {chosen.name}: {', '.join(unknown)}", status=Exit.USAGE)
             members = MemberConnections(connection, snapshots)
-            readers = live_readers(manifests, only or fleet.clusters, members, moment())
+            readers = live_readers(manifests, only or chosen.clusters, members, moment())
         engine.sized(len(readers), CLUSTERS_IN_A_TASK)
         place = store_at(store)
         patience = CollectionLimits(at_once, timeout, attempts)
@@ -197,9 +186,9 @@ def run_document(run: FleetRun) -> dict[str, object]:
 
 @click.command("drift", short_help="Detect drift of all clusters")
 @path_argument
-@store_option
-@fleet_option
-@run_option
+@fleet.store_option
+@fleet.fleet_option
+@fleet.run_option
 @click.option(
     "--limit",
     "show",
@@ -207,8 +196,8 @@ def run_document(run: FleetRun) -> dict[str, object]:
     help="Maximum differences shown per cluster.  [default: 10; all in a table or CSV]",
 )
 @as_of_option
-@facts_option
-@spark_options
+@fleet.facts_option
+@fleet.spark_options
 @listing_option(
     "clusters.differences",
     columns={"CLUSTER": "cluster", "CHANGE": "sign", "DIFFERENCE": "text", "NOT KNOWN": "failure.message doubt"},
@@ -222,7 +211,7 @@ def drift_command(
     show: int | None,
     as_of: datetime.date | None,
     connections: str | None,
-    spark: SparkOptions,
+    spark: fleet.SparkOptions,
     output: str,
 ) -> int:
     """Compare a snapshot of the fleet with the manifests below PATH. Exit 2 if a cluster differs, 1 if one is unknown.
@@ -230,7 +219,7 @@ def drift_command(
     No cluster is contacted. The differences stay in the store, for `reconciler fleet query`. `reconciler report`
     makes a page with a heat map, or metrics, of the JSON.
     """
-    with engine_for(spark, store) as engine:
+    with fleet.engine_for(spark, store) as engine:
         from reconciler.parts.fleet.app.runs import drift_fleet, is_compiled, stored_run, wanted
         from reconciler.parts.fleet.tables import store_at
 
@@ -241,15 +230,15 @@ def drift_command(
         # What was compiled before is no work, of however many clusters.
         if engine.is_local and not is_compiled(place, given):
             engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
-        info_unassigned(given.fleet)
+        fleet.info_unassigned(given.fleet)
         drift = drift_fleet(engine(), place, run, given)
     shown = Shown(_SHOWN if show is None and not settings.rows else show, teams=output == "json")
-    fleet = report_of(drift, place, given.manifests, run, shown)
+    report = report_of(drift, place, given.manifests, run, shown)
     if output == "json":
-        out_json(OutputKind.FLEET_DRIFT, fleet_document(fleet))
+        out_json(OutputKind.FLEET_DRIFT, fleet_document(report))
     else:
         style = style_for(sys.stdout)
-        out([drift_summary(fleet)] if settings.quiet else drift_lines(fleet, style, expand=settings.expand))
+        out([drift_summary(report)] if settings.quiet else drift_lines(report, style, expand=settings.expand))
     doubtful = drift.doubtful[: lines_shown(len(drift.doubtful), expand=settings.expand)]
     for item in doubtful:
         error(f"{item.cluster}: {item.doubt}")

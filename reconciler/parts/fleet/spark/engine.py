@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from enum import IntEnum
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -26,7 +27,7 @@ from pyspark.sql import functions as f
 
 from reconciler.app.reasons import WorkflowError
 from reconciler.dataclass import dataclass
-from reconciler.model.acl import AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.acl import ResourceType
 from reconciler.model.frozen import collect_rarely
 from reconciler.model.topic import TOPIC_ATTRIBUTES
 from reconciler.parts.fleet import tables
@@ -366,13 +367,7 @@ def _cure(why: str) -> str:
     return f"the Python of the executors needs the packages of the extra fleet: {has}"
 
 
-_NAMED: Final = {
-    "resource_type": ResourceType,
-    "pattern_type": PatternType,
-    "operation": AclOperation,
-    "permission_type": AclPermissionType,
-    "whose": tables.ScopeMembership,
-}
+_NAMED: Final[Mapping[str, type[IntEnum]]] = {**tables.CODES, "whose": tables.ScopeMembership}
 #: What of a topic may move; a new id is a topic that was made again.
 _OF_A_TOPIC: Final = (*(tables.TOPIC_COLUMNS[name] for name in TOPIC_ATTRIBUTES.values()), "topic_id")
 _TYPES: Final = {"int8": "tinyint", "int32": "int", "bool": "boolean"}

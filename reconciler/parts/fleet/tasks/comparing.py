@@ -22,7 +22,7 @@ from reconciler.dataclass import dataclass
 from reconciler.manifest.manifests import Manifests, desired_state, load
 from reconciler.manifest.read.findings import Source
 from reconciler.manifest.read.problem import ManifestError, render_problem
-from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, PatternType, ResourceType
+from reconciler.model.acl import AclBinding
 from reconciler.model.desired import DesiredState, moment_text
 from reconciler.model.listing import Delete
 from reconciler.model.locks import denials_of_locks, lock_marks, locks, unlock_marks
@@ -32,11 +32,12 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.fleet import differences
 from reconciler.parts.fleet.differences import Results, RowDifference, Wish
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK, Engine, reason
-from reconciler.parts.fleet.membership import BucketPair, pairs, partition
+from reconciler.parts.fleet.membership import BucketPair, pairs
 from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
 from reconciler.parts.fleet.store import FleetStore, StoreFiles
 from reconciler.parts.fleet.tables import (
     BUCKET_ROWS,
+    CODES,
     COLUMNS,
     Row,
     ScopeMembership,
@@ -99,7 +100,7 @@ def compare_fleet(
         if _has_topics(wanted, rules[wanted.cluster]) or found.leftovers:
             units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
-    lists: list[list[Unit]] = partition(units, weights, engine.task_count(sum(weights), ROWS_IN_A_TASK))
+    lists = engine.shared_out(units, ROWS_IN_A_TASK, weights)
     parts = [
         fleet_drift.parse_partial_drift(line)
         for line in engine.run(lists, partial(_compare_all, store=store, name=name), "compare buckets", tally=_tally)
@@ -331,12 +332,6 @@ def _taken(reading: Reading) -> datetime.datetime:
 _KEY: Final = ("label_group", *COLUMNS)
 #: What :func:`outliers` tells of each.
 OUTLIER_COLUMNS: Final = (*_KEY, "holders", "size", "what", "clusters")
-_NAMES: Final = {
-    "resource_type": ResourceType,
-    "pattern_type": PatternType,
-    "operation": AclOperation,
-    "permission_type": AclPermissionType,
-}
 #: So many bindings are put together in one task.
 _ROWS: Final = 2_000_000
 
@@ -360,7 +355,7 @@ def outliers(engine: Engine, files: StoreFiles, run: FleetRun, asked: OutlierQue
     if not units:
         return []
     weights = [reading.rows for reading in units]
-    lists = partition(units, weights, engine.task_count(sum(weights), ROWS_IN_A_TASK))
+    lists = engine.shared_out(units, ROWS_IN_A_TASK, weights)
     parts = bucket_count(sum(weights), _ROWS)
     work = partial(_count, files=files, groups=asked.groups, parts=parts)
     rows = engine.grouped(lists, work, parts, "outliers").ask(partial(_chosen, asked=asked))
@@ -422,13 +417,13 @@ def chosen(tables: Sequence[pl.DataFrame], asked: OutlierQuestion) -> Iterator[s
         .agg(holders.sum())
         .join(sizes, on="label_group")
         .filter((size >= 3) & (holders < size) & ((holders <= few) | (size - holders <= few)))
-        .with_columns(pl.col(name).replace_strict(_spelled(codes)) for name, codes in _NAMES.items())
+        .with_columns(pl.col(name).replace_strict(_spelled(codes)) for name, codes in CODES.items())
         .sort(pl.min_horizontal(holders, size - holders), 2 * holders >= size, *_KEY)
         .head(asked.most)
     )
     if not found.height:
         return
-    codes = {name: {text: code for code, text in _spelled(kind).items()} for name, kind in _NAMES.items()}
+    codes = {name: {text: code for code, text in _spelled(kind).items()} for name, kind in CODES.items()}
     wanted = found.with_columns(pl.col(name).replace_strict(code, return_dtype=pl.Int8) for name, code in codes.items())
     having: dict[tuple[Any, ...], set[str]] = {}
     for *having_key, clusters in together.join(wanted, on=_KEY, how="semi").select(*_KEY, "clusters").iter_rows():
@@ -459,7 +454,7 @@ def compile_desired(
     known = store.compiled(key)
     if known is not None:
         return known
-    lists = partition(list(clusters), [1] * len(clusters), engine.task_count(len(clusters), CLUSTERS_IN_A_TASK))
+    lists = engine.shared_out(clusters, CLUSTERS_IN_A_TASK)
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=tuple(sources))
     readings, failures = fleet_drift.parse_outcomes(engine.run(lists, work, "compile manifests"))
     run = FleetRun(key, moment_text(as_of), tuple(readings), tuple(failures))
