@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Final
@@ -16,7 +17,7 @@ from reconciler.model.state import ClusterState, FactSource, StatedFacts
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.evidence import acl_fact
 from reconciler.parts.history.intervals import Cause, FactSighting, Interval
-from reconciler.parts.history.table import FactRow, IntervalTable, covering
+from reconciler.parts.history.table import FactRow, IntervalTable
 from reconciler.parts.history.update import FreshReading, history_of, keep_reading
 from tests.worlds import binding
 
@@ -62,7 +63,7 @@ def measure() -> dict[str, float]:
         history = list(rows(bindings, begin, end))
         runs = {f"run-{n}{e}": {"operator": "ci"} for n in range(_ALWAYS, len(bindings)) for e in ("", "-e")}
         kept = {row.fact: [FactSighting(begin, begin + 1, False)] for row in history[_ALWAYS:]}
-        table.add(history, kept, covering(found.coverage, runs=runs), 2)
+        table.add(history, kept, replace(found.coverage, runs=runs), 2)
         connections = Path(directory, "connections.yaml")
         connections.write_text(
             "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: prod}\n"

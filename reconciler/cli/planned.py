@@ -263,7 +263,7 @@ def _since(
         return [], {}
     part = part_module("history", "drift --store")
     changes = [step.change for step in plan.steps] + [one.change for one in plan.skipped if one.change is not None]
-    past = part.sources(store, audit, logs)
+    past = part.PastSources(store, audit, logs)
     lines, documents = part.drift_since(past, plan.terms.cluster, deleted_bindings(changes), created_bindings(changes))
     return lines, {"since": documents}
 

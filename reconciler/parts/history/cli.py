@@ -91,11 +91,6 @@ def drift_since(
     return [*since_lines(held, set(map(str, undeclared))), *more], [HELD.write(one) for one in held]
 
 
-def sources(store: str, audit: tuple[str, ...], logs: tuple[str, ...]) -> PastSources:
-    """Where the past is known from."""
-    return PastSources(store, audit, logs)
-
-
 @click.command("history", short_help="Show since when access has been there, and by whose doing")
 @click.argument("subjects", metavar="[topic/NAME|PRINCIPAL]...", nargs=-1)
 @click.option("-c", "--cluster", metavar="NAME", required=True, help="The cluster, as the store names it.")

@@ -77,7 +77,7 @@ def facts_of(state: ClusterState) -> Mapping[str, frozenset[Fact]]:
         items = state.listings.get(kind.TYPE.KIND, Listing[Any]()).items
         if items is not None:
             name = kind.TYPE.KIND
-            found[name] = frozenset((name, compact(_key(one.key)), compact(kind.CODEC.write(one))) for one in items)
+            found[name] = frozenset((name, compact(str(one.key)), compact(kind.CODEC.write(one))) for one in items)
     if state.stated is not None:
         found[STATED] = frozenset(_stated(state.stated))
     return found
@@ -117,10 +117,6 @@ def _topic(topic: Topic) -> str:
 def _as_topic(fact: Fact) -> Topic:
     *values, configs = json.loads(fact[2])
     return Topic(fact[1], configs=configs, **dict(zip(TOPIC_ATTRIBUTES.values(), values, strict=True)))
-
-
-def _key(key: Any) -> Any:
-    return str(key)
 
 
 # What audited runs did.
@@ -286,7 +282,7 @@ def _subjects(change: Change) -> Iterator[tuple[str, str]]:
         yield Topic.KIND, name
     if not names:
         kind, key = kind_of(change).key(change)
-        yield kind, compact(_key(key))
+        yield kind, compact(str(key))
 
 
 # What is to be known of a fact: its sightings in runs, and the readings around them.

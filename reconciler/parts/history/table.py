@@ -340,8 +340,3 @@ def _sightings(table: pa.Table) -> Iterator[tuple[Fact, FactSighting]]:
     columns = [table[name].to_pylist() for name in ("lo", "hi", "there", "run", "number", "left")]
     for fact, *values in zip(_facts(table), *columns, strict=True):
         yield fact, FactSighting(*values)
-
-
-def covering(coverage: TableCoverage, **changes: Any) -> TableCoverage:
-    """The same with changes."""
-    return replace(coverage, **changes)

@@ -28,7 +28,7 @@ from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name, thinn
 from reconciler.parts.fleet.tables import store_at
 from reconciler.parts.history.evidence import ACLS, DeedReader, Deeds, ReadingSeries, SeenState, facts_of, seconds
 from reconciler.parts.history.intervals import CLOCKS, Fact, FactSighting, Interval, intervals
-from reconciler.parts.history.table import Choice, FactRow, IntervalTable, TableCoverage, TableError, covering
+from reconciler.parts.history.table import Choice, FactRow, IntervalTable, TableCoverage, TableError
 from reconciler.ports import ClusterError, ReadRequest
 from reconciler.results.audit import LogLine, broken_at, log_lines
 from reconciler.results.fleet_drift import FleetRun, HeaderError, Reading
@@ -129,7 +129,7 @@ class _Taking:
             rows += (row for row in _unchanged(seen) if row.fact not in affected)
         run, reading = readings[-1] if readings else (before.run, None)
         all_rows = [*(row for row in known if row.fact not in affected), *rows]
-        coverage = covering(
+        coverage = replace(
             before,
             first=first,
             last=last,
@@ -160,7 +160,7 @@ class _Taking:
             return History(before, self.table, self.notes)
         bounds = (confirmed[1] - CLOCKS, confirmed[2] + 1 + CLOCKS)
         last = {kind: max(time, bounds) for kind, time in before.last.items()}
-        return History(covering(before, last=last), self.table, self.notes)
+        return History(replace(before, last=last), self.table, self.notes)
 
     def _derived(
         self, affected: set[Fact], seen: ReadingSeries, deeds: Deeds, known: Sequence[FactRow]
@@ -291,7 +291,7 @@ def mark_thinned(store: FleetStore, cluster: str, known_at: int, before: int) ->
     """Derive what is new of a cluster, and note that its readings before a time may go."""
     found = history_of(store, cluster, {}, known_at)
     table = IntervalTable(store.files, cluster, found.coverage.cluster_id)
-    table.add([], {}, covering(found.coverage, thinned=max(before, found.coverage.thinned)), known_at)
+    table.add([], {}, replace(found.coverage, thinned=max(before, found.coverage.thinned)), known_at)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final
 
 import click
 
@@ -18,7 +18,7 @@ from reconciler.cli.options import output_option
 from reconciler.parts.local.sandbox.layout import DEFAULT_VERSION, SandboxError, SandboxSpec, generated_users
 from reconciler.parts.local.sandbox.lifecycle import down, find, running, status, up
 from reconciler.parts.local.sandbox.state import Sandbox
-from reconciler.parts.local.tour import PLACE, USERS, WIDTH, FleetTour, Tour, TourStep, shown_path
+from reconciler.parts.local.tour import PLACE, USERS, WIDTH, FleetTour, Show, Tour, TourStep, shown_path
 from reconciler.ports import ClusterError
 from reconciler.results import OutputKind
 
@@ -148,7 +148,6 @@ def _as_text(sandbox: Sandbox) -> list[str]:
 
 #: The sandbox, and the cluster that ``examples/acls`` declares.
 _NAME: Final = "demo"
-Show: TypeAlias = Callable[[str, str], None]
 
 
 @click.command("demo", short_help="Tour on a sandbox: validate, plan, apply, drift")

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from confluent_kafka import Consumer, KafkaError, Message, Producer
 
@@ -61,6 +61,10 @@ _AUDIT: Final = ("--audit", f"{PLACE}/audit.jsonl")
 _PLAN: Final = f"{PLACE}/plan.json"
 #: For how long the tour's emergency lasts: long enough for a slow machine to give the access.
 _MOMENT: Final = datetime.timedelta(seconds=20)
+
+
+#: Gets each line of the transcript: a style, and the text.
+Show: TypeAlias = Callable[[str, str], None]
 
 
 class Attempt(NamedTuple):
@@ -119,7 +123,7 @@ class Tour:
 
     sandbox: Sandbox
     manifests: str
-    show: Callable[[str, str], None]
+    show: Show
     snapshots: bool = False
 
     def steps(self) -> Iterator[TourStep]:
@@ -233,21 +237,16 @@ class Tour:
         refused = "AUTHORIZATION_FAILED" in attempt.words
         holds = attempt.allowed if allowed else refused
         self.show("plain", f"▸ {done}: {_brief(attempt)}")
-        return self._judged(TourStep(claim, done, (attempt.words,), holds))
+        return _judged(TourStep(claim, done, (attempt.words,), holds), self.show)
 
     def _run(self, claim: str, arguments: tuple[str, ...], expected: Expected) -> TourStep:
-        words = [word if word.startswith(PLACE) else shlex.quote(word) for word in arguments]
-        self.show("plain", "")
-        for text in command_lines(["reconciler", *words]):
-            self.show("title", text)
+        typed = _announced(["reconciler"], arguments, self.show)
         with self._started(arguments) as process:
             output = [text.rstrip("\n").replace(str(self.sandbox.directory), PLACE) for text in process.stdout or ()]
         status = process.returncode
         for text in expected.shown(output):
             self.show(_style(text), text)
-        return self._judged(
-            TourStep(claim, " ".join(["reconciler", *words]), tuple(output), expected.met(status, output), status)
-        )
+        return _judged(TourStep(claim, typed, tuple(output), expected.met(status, output), status), self.show)
 
     def _started(self, arguments: Iterable[str]) -> subprocess.Popen[str]:
         return subprocess.Popen(
@@ -259,9 +258,19 @@ class Tour:
             env={**_without_options(os.environ), "PYTHONIOENCODING": "utf-8"},
         )
 
-    def _judged(self, step: TourStep) -> TourStep:
-        self.show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {step.claim}")
-        return step
+
+def _announced(program: Sequence[str], words: Iterable[str], show: Show) -> str:
+    """A command, shown in lines as one would type it."""
+    parts = [*program, *(word if word.startswith(PLACE) else shlex.quote(word) for word in words)]
+    show("plain", "")
+    for text in command_lines(parts):
+        show("title", text)
+    return " ".join(parts)
+
+
+def _judged(step: TourStep, show: Show) -> TourStep:
+    show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {step.claim}")
+    return step
 
 
 _LEFTOVERS: Final = (
@@ -486,7 +495,7 @@ class FleetTour:
     """
 
     directory: Path
-    show: Callable[[str, str], None]
+    show: Show
     session: Callable[[], AbstractContextManager[Any]]
 
     def prepare(self, manifests: Path) -> None:
@@ -550,10 +559,7 @@ class FleetTour:
             )
 
     def _run(self, claim: str, words: tuple[str, ...], expected: Expected) -> TourStep:
-        parts = ["reconciler fleet", *(word if word.startswith(PLACE) else shlex.quote(word) for word in words)]
-        self.show("plain", "")
-        for text in command_lines(parts):
-            self.show("title", text)
+        typed = _announced(["reconciler fleet"], words, self.show)
         said = io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
             status = int(run(["fleet", *(word.replace(PLACE, str(self.directory)) for word in words)]))
@@ -562,9 +568,7 @@ class FleetTour:
             # A table is cut where it ends: its columns would not be seen in lines of their own.
             too_wide = words[0] == "query" and len(text) > WIDTH
             self.show("plain", f"{text[: WIDTH - 1]}…" if too_wide else text)
-        step = TourStep(claim, " ".join(parts), output, expected.met(status, output), status)
-        self.show("add" if step.holds else "error", f"  {'✓' if step.holds else '✗ not so:'} {claim}")
-        return step
+        return _judged(TourStep(claim, typed, output, expected.met(status, output), status), self.show)
 
 
 _DELETES: Final = ("--allow-deletes",)

@@ -16,7 +16,7 @@ from dataclasses import field, replace
 from enum import StrEnum
 from pathlib import Path
 from random import SystemRandom
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.app.apply import ApplyOptions, Attendant, apply_plan
 from reconciler.app.approvals import check_approvals
@@ -27,7 +27,7 @@ from reconciler.app.reasons import HeldError, NotApprovedError, WorkflowError
 from reconciler.app.records import earlier_runs, saved_plan
 from reconciler.app.session import Target, split_cluster
 from reconciler.app.terms import terms
-from reconciler.apply.audit import AUDIT, BreakGlassRecord, Sight
+from reconciler.apply.audit import AUDIT, BreakGlassRecord, LockRecord, Sight
 from reconciler.apply.environment import GOOD
 from reconciler.apply.records import JournalError, PastRun
 from reconciler.codec.codec import SchemaError
@@ -314,7 +314,7 @@ class SeenMarks:
             return
         if self._log is None:
             self._log = LogTail(audit)
-        for said in _evidence_of_record(self._log, cluster_id):
+        for said in records_of(self._log, "break-glass", BreakGlassRecord, cluster_id):
             end = datetime.datetime.fromisoformat(said.end)
             for binding in said.bindings:
                 if said.action is Sight.DOUBTED:
@@ -324,13 +324,17 @@ class SeenMarks:
                     self._given.setdefault(binding, []).append((since, end))
 
 
-def _evidence_of_record(log: LogTail, cluster_id: str) -> Iterator[BreakGlassRecord]:
-    for record in log.records({"break-glass"}):
+Record = TypeVar("Record", BreakGlassRecord, LockRecord)
+
+
+def records_of(log: LogTail, word: str, kind: type[Record], cluster_id: str) -> Iterator[Record]:
+    """What is new of one kind in the audit log, about a cluster; what cannot be read says nothing."""
+    for record in log.records({word}):
         try:
             content = AUDIT.read(record).content
         except (SchemaError, ValueError):
             continue
-        if isinstance(content, BreakGlassRecord) and content.about.cluster.id == cluster_id:
+        if isinstance(content, kind) and content.about.cluster.id == cluster_id:
             yield content
 
 

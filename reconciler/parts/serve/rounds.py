@@ -26,7 +26,6 @@ from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.records import clock_doubt_of, command_ledger, new_run, source_commit
 from reconciler.app.session import Target, open_declared, split_cluster
 from reconciler.apply.audit import (
-    AUDIT,
     AboutCommand,
     LockAction,
     LockRecord,
@@ -37,7 +36,6 @@ from reconciler.apply.audit import (
 from reconciler.apply.cleanup import leftovers, removable
 from reconciler.apply.environment import Identity, Outcome
 from reconciler.apply.lease import time_of
-from reconciler.codec.codec import SchemaError
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import AclBinding
 from reconciler.model.characters import as_name, counted
@@ -46,7 +44,7 @@ from reconciler.model.listing import Create
 from reconciler.model.locks import LockMark, lock_denials, locks, unlocked_at
 from reconciler.model.markers import break_glass_over, running_break_glass
 from reconciler.model.state import ClusterState
-from reconciler.parts.serve.narrowing import ApplySetting, ApprovedPlans, SeenMarks, expired_access, revocation, unended
+from reconciler.parts.serve import narrowing
 from reconciler.plan.guards import NO_GUARDRAILS
 from reconciler.ports import Clock, ClusterError
 from reconciler.show.rounds import ApprovedOutcome, ApprovedStatus, Round, RoundHistory
@@ -105,13 +103,7 @@ class SeenLocks:
         if audit is None:
             return
         self._log = self._log or LogTail(audit)
-        for record in self._log.records({"lock"}):
-            try:
-                notes = AUDIT.read(record).content
-            except (SchemaError, ValueError):
-                continue
-            if not isinstance(notes, LockRecord) or notes.about.cluster.id != cluster_id:
-                continue
+        for notes in narrowing.records_of(self._log, "lock", LockRecord, cluster_id):
             since = datetime.datetime.fromisoformat(notes.since)
             if notes.action is LockAction.UNLOCK:
                 for mark in [item for item in self._known if item.principal == notes.principal and item.since <= since]:
@@ -282,11 +274,11 @@ class ServeOptions:
     act: bool = False
     apply: ApplyOptions = ApplyOptions()
     guardrails: str | None = None
-    approved: ApprovedPlans | None = None
+    approved: narrowing.ApprovedPlans | None = None
     #: Reads the cluster whole and keeps that; raises a :class:`WorkflowError`.
     keep: Callable[[Target], None] | None = None
     #: Remembered from round to round.
-    witness: SeenMarks = field(default_factory=SeenMarks)
+    witness: narrowing.SeenMarks = field(default_factory=narrowing.SeenMarks)
     locks: SeenLocks = field(default_factory=SeenLocks)
 
     @property
@@ -367,14 +359,14 @@ class _Deeds:
             self._keep(target)
             if acting and options.approved is not None:
                 apply = replace(self._own_again(), guardrails=options.guardrails)
-                setting = ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
+                setting = narrowing.ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
                 for one in options.approved.perform(setting):
                     self.approved = (*self.approved, one)
             planning = PlanOptions(began.replace(microsecond=0), allow_deletes=True, guardrails=options.guardrails)
             # A report refuses nothing: guards speak when something is to be changed.
             planned = plan_on(target, manifests, checkout.path, planning, guarded=False)
             vouched = self._witness(planned, target, acting=acting) if doubt is None else frozenset()
-            self.waiting = len(expired_access(planned, vouched))
+            self.waiting = len(narrowing.expired_access(planned, vouched))
             if acting:
                 self.held_back += keep_locks(options.locks, planned, target, self.connection, self._own_again())
                 self._narrow(planned, target, planning, checkout.commit, vouched)
@@ -398,7 +390,7 @@ class _Deeds:
         vouched = self.options.witness.vouched(live, at)
         over = [one for one in break_glass_over(live.bindings, at) if planned.declaration.scope.owns(one)]
         if acting:
-            staying = unended(over, vouched, planned.desired.bindings)
+            staying = narrowing.unended(over, vouched, planned.desired.bindings)
             self.held_back += [_stay(number, why) for why, number in staying.items()]
         if seen and acting:
             identity = Identity(new_run(), records.who())
@@ -426,7 +418,7 @@ class _Deeds:
 
         Marks stay for a while: a request that gave what they mark may arrive once more.
         """
-        plan, staying = revocation(planned, target, planning, commit, vouched)
+        plan, staying = narrowing.revocation(planned, target, planning, commit, vouched)
         self.held_back += [_stay(number, why) for why, number in staying.items()]
         if plan is None:
             return
