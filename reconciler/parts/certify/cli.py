@@ -8,22 +8,10 @@ from typing import Any, Final
 import click
 
 from reconciler.app.options import ConnectionOptions, StateRequest
+from reconciler.cli import options
 from reconciler.cli.change_options import Duration, Keeping, edit_options, guardrails_option, key_option
 from reconciler.cli.console import CommandError, Exit, error, info, out, out_json, progress
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    Decorator,
-    Until,
-    as_of_option,
-    cluster_option,
-    connection_options,
-    gathered,
-    listing_option,
-    output_option,
-    past_audit_option,
-    path_option,
-    with_options,
-)
 from reconciler.cli.parts import part_module
 from reconciler.model.characters import counted, safe
 from reconciler.model.desired import Expiry
@@ -34,13 +22,20 @@ from reconciler.parts.edit.cli.options import keep
 from reconciler.results import OutputKind
 from reconciler.system.files import write_atomically
 
-_request = with_options(
-    gathered("request", StateRequest, path_option, cluster_option(needed=False), as_of_option, guardrails_option)
+_request = options.with_options(
+    options.gathered(
+        "request",
+        StateRequest,
+        options.path_option,
+        options.cluster_option(needed=False),
+        options.as_of_option,
+        guardrails_option,
+    )
 )
 _directory = click.argument("directory", metavar="DIR", type=click.Path(exists=True, file_okay=False))
 
 
-def _signers_option(*, needed: bool, words: str) -> Decorator:
+def _signers_option(*, needed: bool, words: str) -> options.Decorator:
     return click.option(
         "--allowed-signers",
         metavar="FILE",
@@ -60,7 +55,9 @@ def command() -> None:
 
 
 @command.command("open", short_help="Write a file for each owner")
-@click.option("--due", metavar="DATE", type=Until(), required=True, help="Through which day owners answer; 14d, 2w.")
+@click.option(
+    "--due", metavar="DATE", type=options.Until(), required=True, help="Through which day owners answer; 14d, 2w."
+)
 @click.option(
     "--interval",
     metavar="DURATION",
@@ -85,11 +82,11 @@ def command() -> None:
     help="The last campaign: what it kept is asked about last, in one group.",
 )
 @click.option("--store", metavar="PLACE", help="Readings, as of history: since when, approved by whom.")
-@past_audit_option
+@options.past_audit_option
 @click.option("--logs", metavar="PLACE", multiple=True, help="With --store: authorizer logs, for the last use.")
 @_request
-@connection_options
-@output_option
+@options.connection_options
+@options.output_option
 def open_(
     *,
     due: Expiry,
@@ -148,8 +145,8 @@ def _told(title: str, sentences: tuple[str, ...], status: Exit) -> int:
 @command.command("sign", short_help="Sign the answers of an owner")
 @click.argument("file", metavar="FILE", type=click.Path(exists=True, dir_okay=False))
 @key_option
-@as_of_option
-@output_option
+@options.as_of_option
+@options.output_option
 def sign(*, file: str, key: str, as_of: datetime.date | None, output: str) -> int:
     """Sign FILE, the answers of an owner: check it, write the day into it, and write a signature next to it.
 
@@ -185,8 +182,8 @@ def _document(item: OwnerAnswers) -> dict[str, Any]:
 @command.command("status", short_help="Show who has answered")
 @_directory
 @_signers_option(needed=True, words="")
-@as_of_option
-@listing_option(
+@options.as_of_option
+@options.listing_option(
     "owners",
     columns={
         "OWNER": "owner",
@@ -222,8 +219,8 @@ def _line(item: dict[str, Any]) -> str:
 @click.option("--audit", metavar="FILE", help="An audit log of runs: the pack names its last line.")
 @_request
 @edit_options
-@connection_options
-@output_option
+@options.connection_options
+@options.output_option
 def close(
     *,
     directory: str,
@@ -261,7 +258,7 @@ def close(
 @command.command("verify", short_help="Check a pack, offline")
 @click.argument("pack", metavar="PACK", type=click.Path(exists=True, dir_okay=False))
 @_signers_option(needed=False, words="  [default: the copy in the pack, which proves nothing against the packer]")
-@output_option
+@options.output_option
 def verify(*, pack: str, allowed_signers: str | None, output: str) -> int:
     """Check that a pack is as it was written: each byte, each signature, and that no right was left out.
 

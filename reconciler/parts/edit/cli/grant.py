@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from reconciler.app.options import ConnectionOptions
-from reconciler.cli import questions
+from reconciler.cli import options, questions
 from reconciler.cli.change_options import Keeping, edit_options
 from reconciler.cli.console import CommandError, Exit, info, out_json, progress
 from reconciler.cli.notes import info_note
-from reconciler.cli.options import (
-    Until,
-    as_of_option,
-    cluster_option,
-    connection_options,
-    from_project,
-    output_option,
-    path_argument,
-    path_option,
-    project_path,
-)
 from reconciler.cli.questions import ResourceArgument
 from reconciler.model.acl import ResourcePattern
 from reconciler.model.characters import counted, safe
@@ -41,7 +30,7 @@ if TYPE_CHECKING:
 until_option = click.option(
     "--until",
     metavar="DATE",
-    type=Until(),
+    type=options.Until(),
     help="Until when it holds: through a day (YYYY-MM-DD, or 14d, 2w from today), or until an instant "
     "(2027-01-31T18:00:00Z, or 30m, 2h from now).",
 )
@@ -56,7 +45,7 @@ cluster_of_edit = click.option(
     "-c",
     "--cluster",
     metavar="NAME",
-    callback=lambda _, __, value: value or from_project("cluster", None)(),
+    callback=lambda _, __, value: value or options.from_project("cluster", None)(),
     help="The declared cluster that it is for.  [default: the only one declared]",
 )
 
@@ -97,12 +86,12 @@ def hand_over_grant(
 @until_option
 @click.option("--reason", metavar="TEXT", help="Why; written next to the rule.")
 @ticket_option
-@path_option
+@options.path_option
 @cluster_of_edit
 @edit_options
-@connection_options
-@as_of_option
-@output_option
+@options.connection_options
+@options.as_of_option
+@options.output_option
 def command(
     *,
     principal: str,
@@ -126,7 +115,7 @@ def command(
     cluster is contacted; in an emergency, see break-glass.
     """
     asked = asked_access(principal, operation, pattern, host)
-    found = grant(path or project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
+    found = grant(path or options.project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
     note_edit(found.notes)
     return hand_over_grant(found.edit, asked, keeping, output=output)
 
@@ -155,12 +144,12 @@ def hand_over_revocation(
 @any_operation
 @any_resource
 @click.option("--host", metavar="ADDRESS", help="Revoke only what is for this client address.")
-@path_option
+@options.path_option
 @cluster_of_edit
 @edit_options
-@connection_options
-@as_of_option
-@output_option
+@options.connection_options
+@options.as_of_option
+@options.output_option
 def revoke_command(
     *,
     principal: str,
@@ -180,7 +169,7 @@ def revoke_command(
     get a patch; --write writes it. No cluster is contacted; break-glass revoke ends break-glass access at once.
     """
     asked = asked_access(principal, operation, pattern, host)
-    found = revoke(path or project_path(), cluster, asked, as_of, connection)
+    found = revoke(path or options.project_path(), cluster, asked, as_of, connection)
     note_edit(found.notes)
     return hand_over_revocation(found.edit, asked, keeping, output=output)
 
@@ -189,11 +178,11 @@ def revoke_command(
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 @click.option("--finish", is_flag=True, help="Second edit: take everything from OLD, which NEW has by now.")
-@path_option
+@options.path_option
 @edit_options
-@connection_options
-@as_of_option
-@output_option
+@options.connection_options
+@options.as_of_option
+@options.output_option
 def rename_command(
     *,
     old: str,
@@ -212,7 +201,7 @@ def rename_command(
     contacted.
     """
     found = rename(
-        path or project_path(),
+        path or options.project_path(),
         questions.asked_principal(old),
         questions.asked_principal(new),
         finish=finish,
@@ -229,8 +218,8 @@ def rename_command(
 
 
 @click.command("adopt", short_help="Turn drift into an edit of the manifests")
-@path_argument
-@cluster_option()
+@options.path_argument
+@options.cluster_option()
 @click.option("--all", "everything", is_flag=True, help="Keep every difference.  [default: ask about each]")
 @click.option(
     "--only",
@@ -241,9 +230,9 @@ def rename_command(
 @click.option("--reason", metavar="TEXT", help="Why; written next to what is new.  [default: adopted from …]")
 @click.option("--ticket", metavar="ID", help="Where it was agreed; written next to what is new.")
 @edit_options
-@connection_options
-@as_of_option
-@output_option
+@options.connection_options
+@options.as_of_option
+@options.output_option
 def adopt_command(
     *,
     path: str,
