@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from reconciler.access.interpretation import TooMuchToDecideError
-from reconciler.app import admission
+from reconciler.app import admission, reasons
 from reconciler.app.access_checks import checks_of
 from reconciler.app.cluster_checks import look
 from reconciler.app.connections import refuse_unstated
@@ -27,17 +27,6 @@ from reconciler.app.options import (
 )
 from reconciler.app.planning import Planned, declared_for, plan_on
 from reconciler.app.probe import barrier_of
-from reconciler.app.reasons import (
-    DeclinedError,
-    FailedChecksError,
-    HeldError,
-    PlanRefusedError,
-    StaleError,
-    TooMuchAccessError,
-    UnsavedPlanError,
-    UnvouchedPlanError,
-    WorkflowError,
-)
 from reconciler.app.records import (
     RecordOptions,
     audit_head,
@@ -99,11 +88,13 @@ def refuse_obstacles(plan: Plan, terms: Terms, target: Target, live: ClusterStat
     conditions = conditions_of(terms, target.login, stated.secret_permit, stated.emergency.locked)
     for step in plan.steps:
         if (why := kind_of(step.change).obstacle(step.change, conditions)) is not None:
-            raise PlanRefusedError(f"cannot {describe(step.change)}: {why}: nothing was sent", "plan again")
+            raise reasons.PlanRefusedError(f"cannot {describe(step.change)}: {why}: nothing was sent", "plan again")
     risks = logins_at_risk([step.change for step in plan.steps], live, conditions.logins)
     refused = not_accepted(login_refusals(risks), standing(plan.accepted, moment()))
     if refused:
-        raise PlanRefusedError(plan=plan, refusals=tuple(as_ended(refusal, plan.accepted) for refusal in refused))
+        raise reasons.PlanRefusedError(
+            plan=plan, refusals=tuple(as_ended(refusal, plan.accepted) for refusal in refused)
+        )
 
 
 def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
@@ -120,13 +111,15 @@ def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
             try:
                 value, _ = source.resolve(reference)
             except SecretError as error:
-                raise WorkflowError(f"cannot {describe(step.change)}: {error.message}: nothing was sent") from error
+                raise reasons.WorkflowError(
+                    f"cannot {describe(step.change)}: {error.message}: nothing was sent"
+                ) from error
             if not value:
-                raise WorkflowError(f"cannot {describe(step.change)}: {reference} is empty: nothing was sent")
+                raise reasons.WorkflowError(f"cannot {describe(step.change)}: {reference} is empty: nothing was sent")
             # A byte order mark, a zero-width space, a line break in the middle: nobody types them at a login.
             if not is_visible(value):
                 hidden = f"{reference} has characters that nobody sees, such as a byte order mark or a line break"
-                raise WorkflowError(f"cannot {describe(step.change)}: {hidden}: nothing was sent")
+                raise reasons.WorkflowError(f"cannot {describe(step.change)}: {hidden}: nothing was sent")
             target.settings.followed[reference] = value
 
 
@@ -326,7 +319,7 @@ def apply(
     Raises a :class:`WorkflowError` with nothing sent; whatever happens once the first request is sent is in the result.
     """
     if options.approvals is not None:
-        raise UnsavedPlanError("a plan that people have to approve is a saved plan")
+        raise reasons.UnsavedPlanError("a plan that people have to approve is a saved plan")
     # What is performed at once is what holds now: another time would bring back what has ended, or end it too early.
     refuse_another_time(cluster, planning.as_of, ahead=True)
     with open_declared(path, cluster, connection, attendant.tell, planning.guardrails, lists=True) as (
@@ -337,7 +330,7 @@ def apply(
         plan = planned.plan
         if plan.stops:
             attendant.review(plan)
-            raise PlanRefusedError(plan=plan, refusals=plan.refusals)
+            raise reasons.PlanRefusedError(plan=plan, refusals=plan.refusals)
         named = admission.check_ids(plan, options.require_id)
         checks = checks_of(planned)
         _check_time(plan, planned.desired, target)
@@ -380,7 +373,7 @@ def apply_plan(
         plan, digest = saved_plan(file)
         approvals = admission.check_signed(file, digest, options.approvals, now()) or options.approved
     elif options.approvals is not None:
-        raise UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
+        raise reasons.UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
     _check_vouched(plan, options, asked=attendant.asks or digest is None)
     named = admission.check_ids(plan, options.require_id, *filter(None, [digest]))
     admission.check_age(plan, options.max_age, now())
@@ -423,7 +416,7 @@ def perform_now(
     one step stops it. Raises as :func:`apply`.
     """
     if plan.refusals:
-        raise PlanRefusedError(plan=plan, refusals=plan.refusals)
+        raise reasons.PlanRefusedError(plan=plan, refusals=plan.refusals)
     named = admission.check_ids(plan, options.require_id)
     given = _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
     return admission.settled(_perform(given), plan, live, target.cluster, None)
@@ -437,7 +430,7 @@ def _check_vouched(plan: Plan, options: ApplyOptions, *, asked: bool) -> None:
         return
     kind = "a break-glass plan" if plan.options.unlock is None else "the plan of an unlock"
     kind = "the plan of an undo" if plan.options.undo else kind
-    raise UnvouchedPlanError(f"{kind} needs signatures or its id: no manifest vouches for it")
+    raise reasons.UnvouchedPlanError(f"{kind} needs signatures or its id: no manifest vouches for it")
 
 
 def _check_time(plan: Plan, wanted: DesiredState, target: Target) -> None:
@@ -464,33 +457,33 @@ def _reasons() -> Iterator[None]:
         yield
     except StalePlanError as error:
         findings = [item for item in error.findings if item.state in (StepState.STALE, StepState.UNREADABLE)]
-        raise StaleError(str(error), "plan again; nothing was sent", findings) from error
+        raise reasons.StaleError(str(error), "plan again; nothing was sent", findings) from error
     except LeaseHeldError as error:
-        raise HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
+        raise reasons.HeldError(f"somebody else is applying: {error}; nothing was sent", error.claims) from error
     except RefusedError as error:
-        raise PlanRefusedError(refusals=error.refusals) from error
+        raise reasons.PlanRefusedError(refusals=error.refusals) from error
     except UndeclaredDefaultError as error:
         advice = (
             "look at the broker's allow.everyone.if.no.acl.found and write into the operator's connections file, "
             "below spec of this cluster:\n"
         )
         value = f"    allowEveryoneIfNoAclFound: {error.observed or 'false'}"
-        raise PlanRefusedError(f"{error}: nothing was sent", advice + value) from error
+        raise reasons.PlanRefusedError(f"{error}: nothing was sent", advice + value) from error
     except UnprovenError as error:
-        raise PlanRefusedError(f"{error}: nothing was sent", error.advice) from error
+        raise reasons.PlanRefusedError(f"{error}: nothing was sent", error.advice) from error
     except TooMuchToDecideError as error:
         # Raised where the plan is checked, also the second time: perform raises nothing once it has sent a step.
-        raise TooMuchAccessError(error.limit, ": nothing was sent") from error
+        raise reasons.TooMuchAccessError(error.limit, ": nothing was sent") from error
 
 
 def _perform(given: _Performance) -> Result:
     """Admit the plan, let somebody agree, send it."""
     plan, live, target = given.plan, given.live, given.target
     if plan.stops:
-        raise PlanRefusedError(plan=plan, refusals=plan.refusals)
+        raise reasons.PlanRefusedError(plan=plan, refusals=plan.refusals)
     attendant, records = given.attendant, given.options.records
     if target.declaration is None:
-        raise WorkflowError(f"cluster {target.name!r} is not declared")
+        raise reasons.WorkflowError(f"cluster {target.name!r} is not declared")
     refuse_unstated(target.declaration, live, plan)
     if plan.steps:
         target.prepare()
@@ -567,7 +560,7 @@ def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
     for gain in preflight.defeated:
         given.attendant.tell(DefeatedGain(gain))
     if given.checks.stops:
-        raise FailedChecksError("policy checks failed: nothing was sent", given.checks)
+        raise reasons.FailedChecksError("policy checks failed: nothing was sent", given.checks)
 
 
 def _agree(given: _Performance) -> None:
@@ -577,7 +570,7 @@ def _agree(given: _Performance) -> None:
             if not run.ended:
                 given.attendant.tell(run)
     if given.options.require_id is None and not given.attendant.agree(given.plan):
-        raise DeclinedError("not confirmed: nothing was sent")
+        raise reasons.DeclinedError("not confirmed: nothing was sent")
 
 
 def _limits(moves: MoveOptions) -> MoveLimits:

@@ -17,17 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+from reconciler.app import reasons
 from reconciler.app.options import now
-from reconciler.app.reasons import (
-    FleetPlanGivenError,
-    HeldError,
-    NoAuditTopicError,
-    NoJournalError,
-    RecordsError,
-    StaleError,
-    UnreadableJournalError,
-    WorkflowError,
-)
 from reconciler.app.session import Target
 from reconciler.apply.audit import LogIdentity
 from reconciler.apply.environment import ApprovalEvidence, NoLedger
@@ -83,7 +74,7 @@ def earlier_runs(journal: str, plan: str) -> list[PastRun]:
     except FileNotFoundError:
         return []
     except (JournalError, OSError) as error:
-        raise UnreadableJournalError(f"the journal cannot be read: {error}") from error
+        raise reasons.UnreadableJournalError(f"the journal cannot be read: {error}") from error
 
 
 def audit_topic(target: Target, records: RecordOptions) -> LineSender | None:
@@ -91,13 +82,13 @@ def audit_topic(target: Target, records: RecordOptions) -> LineSender | None:
     if records.audit_topic is None:
         return None
     if target.settings is None:
-        raise NoAuditTopicError("a snapshot has no topic that could keep audit records")
+        raise reasons.NoAuditTopicError("a snapshot has no topic that could keep audit records")
     from reconciler.kafka.audit_topic import AuditTopic
 
     try:
         return AuditTopic(target.settings, records.audit_topic).send
     except RecordError as error:
-        raise WorkflowError(f"no audit record can be sent: {error}") from error
+        raise reasons.WorkflowError(f"no audit record can be sent: {error}") from error
 
 
 @contextmanager
@@ -112,11 +103,11 @@ def ledgers(records: RecordOptions, send: LineSender | None) -> Iterator[tuple[L
             if records.audit is not None or send is not None:
                 audit = files.enter_context(AuditLog(_log_identity(records.audit), send))
         except InUseError as error:
-            raise HeldError(f"somebody is applying this plan now: {error}") from error
+            raise reasons.HeldError(f"somebody is applying this plan now: {error}") from error
         except RecordError as error:
             kept_as = "journal" if isinstance(journal, NoLedger) and records.journal is not None else "audit"
             message = f"nothing was sent, because it could not be written down: {error}"
-            raise RecordsError(message, kept_as) from error
+            raise reasons.RecordsError(message, kept_as) from error
         yield journal, audit
 
 
@@ -135,7 +126,9 @@ def keep_signatures(records: RecordOptions, approvals: ApprovalEvidence | None) 
             if not file.exists():
                 write_atomically(content, str(file))
     except OSError as error:
-        raise RecordsError(f"nothing was sent, because a signature could not be kept: {error}", "audit") from error
+        raise reasons.RecordsError(
+            f"nothing was sent, because a signature could not be kept: {error}", "audit"
+        ) from error
 
 
 def signatures_of(audit: str) -> Path:
@@ -168,7 +161,7 @@ def journal_of(plan_file: str, journal: str | None) -> str:
     """The journal of a plan file, which must be there."""
     path = journal or f"{plan_file}.journal"
     if not Path(path).is_file():
-        raise NoJournalError(path)
+        raise reasons.NoJournalError(path)
     return path
 
 
@@ -181,7 +174,7 @@ def save_plan(made: Plan, file: str) -> str:
         return write_plan(made, file)
     except OSError as error:
         advice = "make the directory first" if isinstance(error, FileNotFoundError) else ""
-        raise WorkflowError(f"the plan cannot be saved: {file}: {error.strerror}", advice) from error
+        raise reasons.WorkflowError(f"the plan cannot be saved: {file}: {error.strerror}", advice) from error
 
 
 def save_certificate(made: Plan, live: ClusterState, file: str) -> None:
@@ -189,11 +182,11 @@ def save_certificate(made: Plan, live: ClusterState, file: str) -> None:
     try:
         text = certificate_text(certificate(made, live, file_digest(plan_text(made))))
     except CertificateError as error:
-        raise WorkflowError(f"no certificate: {error}", error.advice) from error
+        raise reasons.WorkflowError(f"no certificate: {error}", error.advice) from error
     try:
         write_atomically(text, file)
     except OSError as error:
-        raise WorkflowError(f"the certificate cannot be saved: {error}") from error
+        raise reasons.WorkflowError(f"the certificate cannot be saved: {error}") from error
 
 
 def saved_plan(file: str) -> tuple[Plan, str]:
@@ -204,12 +197,12 @@ def saved_plan(file: str) -> tuple[Plan, str]:
         other = str(error).startswith("not a saved plan")
         if other and _is_of_a_fleet(file):
             message = f"{file} is the plan of a fleet, and names a plan for each of its clusters"
-            raise FleetPlanGivenError(message) from error
+            raise reasons.FleetPlanGivenError(message) from error
         advice = "plan again, and pass the plan file" if other else "plan again"
-        raise StaleError(f"{file}: {error}", advice) from error
+        raise reasons.StaleError(f"{file}: {error}", advice) from error
     except OSError as error:
         why, advice = broken_link(file) or error.strerror or str(error), "plan again"
-        raise WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error
+        raise reasons.WorkflowError(f"the plan {file} cannot be read: {why}", advice) from error
 
 
 def _is_of_a_fleet(file: str) -> bool:
@@ -286,7 +279,9 @@ def clock_doubt_of(target: Target) -> str | None:
 def check_clock(target: Target) -> None:
     """Raise :class:`WorkflowError` where this machine's clock may be wrong: before anything is done by its time."""
     if (doubt := clock_doubt_of(target)) is not None:
-        raise WorkflowError(f"{doubt}: nothing was sent", "set the clock that is wrong, mostly by NTP, and try again")
+        raise reasons.WorkflowError(
+            f"{doubt}: nothing was sent", "set the clock that is wrong, mostly by NTP, and try again"
+        )
 
 
 # The audit log of a command that performs no plan, and writes to the cluster all the same.
@@ -311,7 +306,7 @@ class CommandLedger:
     def intend(self, lines: Sequence[Mapping[str, Any]]) -> None:
         """Write down what is about to be sent; raises :class:`RecordsError`, and then nothing may be sent."""
         if why := self.conclude(lines):
-            raise RecordsError(f"nothing was sent, because it could not be written down: {why}", "audit")
+            raise reasons.RecordsError(f"nothing was sent, because it could not be written down: {why}", "audit")
 
     def conclude(self, lines: Sequence[Mapping[str, Any]]) -> str:
         """Write down what became of it; why that failed, which must not hide what was done. Empty where it is kept."""

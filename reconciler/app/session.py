@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
-from reconciler.app import reasons
+from reconciler.app import options, reasons
 from reconciler.app.connections import (
     address_of,
     cure,
@@ -27,18 +27,6 @@ from reconciler.app.connections import (
     version_of,
 )
 from reconciler.app.manifests import held
-from reconciler.app.options import (
-    SNAPSHOT,
-    ClientNote,
-    ConnectionOptions,
-    LeftoverNote,
-    MoreLeftovers,
-    Tell,
-    UnstatedFlavor,
-    VersionNote,
-    beside_now,
-    ignore,
-)
 from reconciler.apply.cleanup import Leftover, going_on, leftovers, without_live_bridges
 from reconciler.apply.lease import lease_time, time_of
 from reconciler.dataclass import dataclass
@@ -75,7 +63,7 @@ class Target:
     bootstrap_servers: tuple[str, ...] = ()
     settings: ClientSettings | None = None
     prepare: Callable[[], None] = lambda: None
-    tell: Tell = ignore
+    tell: options.Tell = options.ignore
     unsupported: Callable[[AclBinding], str | None] = lambda _: None
     operator: ClusterDeclaration | None = None
 
@@ -104,7 +92,7 @@ class Target:
         at = self._time(live)
         runs = going_on(live, at)
         for leftover in runs:
-            self.tell(LeftoverNote(leftover, at, counted=False))
+            self.tell(options.LeftoverNote(leftover, at, counted=False))
         default_allow = self.declaration.allow_everyone_if_no_acl_found if self.declaration else None
         return without_live_bridges(live, runs, default_allow=default_allow)
 
@@ -115,9 +103,9 @@ class Target:
         # Those with a bridge first: it is what opens something.
         found = sorted(leftovers(live, at), key=lambda leftover: not leftover.bridges)
         for leftover in found[:MOST_TOLD]:
-            self.tell(LeftoverNote(leftover, at, counted=True, over=not leftover.going_on(at)))
+            self.tell(options.LeftoverNote(leftover, at, counted=True, over=not leftover.going_on(at)))
         if len(found) > MOST_TOLD:
-            self.tell(MoreLeftovers(len(found) - MOST_TOLD))
+            self.tell(options.MoreLeftovers(len(found) - MOST_TOLD))
         return live
 
     def going_on(self, live: ClusterState) -> tuple[Leftover, ...]:
@@ -142,13 +130,13 @@ class Target:
             raise reasons.WorkflowError(f"the snapshot cannot be read: {error}") from error
         finally:
             if self.settings is not None and (news := self.settings.first_contact.news()):
-                self.tell(ClientNote(news))
+                self.tell(options.ClientNote(news))
         refuse_contradicted(self.declaration, state)
         stated = isinstance(self.cluster, FlavoredCluster)
         if request.acls and not stated and (shown := unstated(self.declaration, state)) is not None:
-            self.tell(UnstatedFlavor(told(shown), cure(shown)))
+            self.tell(options.UnstatedFlavor(told(shown), cure(shown)))
         if (doubt := version_doubt(state.kafka_version, state.kafka_version_gap)) is not None and request.acls:
-            self.tell(VersionNote(self.name, doubt))
+            self.tell(options.VersionNote(self.name, doubt))
         return replace(state, kafka_version=version_of(state.kafka_version, state.kafka_version_gap, self.declaration))
 
     def declared_as(self, declaration: ClusterDeclaration | None) -> "Target":
@@ -172,7 +160,7 @@ def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead:
 
     A snapshot is of the time when it was made. With ``ahead``, :class:`FutureTimeError` for a time to come.
     """
-    if at is None or split_cluster(cluster)[1] is not None or (way := beside_now(at)) == 0:
+    if at is None or split_cluster(cluster)[1] is not None or (way := options.beside_now(at)) == 0:
         return
     said = moment_text(at)
     if way < 0:
@@ -183,7 +171,7 @@ def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead:
 
 def time_said(at: datetime.date) -> str:
     """The time that decides what has ended, to be said with an answer: nothing for this very moment."""
-    this_moment = isinstance(at, datetime.datetime) and beside_now(at) == 0
+    this_moment = isinstance(at, datetime.datetime) and options.beside_now(at) == 0
     return "" if this_moment else moment_text(at)
 
 
@@ -191,9 +179,9 @@ def split_cluster(wanted: str | None) -> tuple[str | None, str | None]:
     """``NAME``, ``snapshot:FILE`` or ``NAME=snapshot:FILE``, as name and file; without any, neither."""
     if wanted is None:
         return None, None
-    if wanted.startswith(SNAPSHOT):
-        return None, wanted.removeprefix(SNAPSHOT)
-    name, equals, file = wanted.partition(f"={SNAPSHOT}")
+    if wanted.startswith(options.SNAPSHOT):
+        return None, wanted.removeprefix(options.SNAPSHOT)
+    name, equals, file = wanted.partition(f"={options.SNAPSHOT}")
     return name, file if equals else None
 
 
@@ -214,8 +202,8 @@ def declared(manifests: Manifests, wanted: str | None) -> tuple[ClusterDeclarati
 def open_declared(
     path: str,
     cluster: str | None,
-    connection: ConnectionOptions,
-    tell: Tell = ignore,
+    connection: options.ConnectionOptions,
+    tell: options.Tell = options.ignore,
     guardrails: str | None = None,
     *,
     lists: bool = False,
@@ -255,8 +243,8 @@ def snapshot_cluster(file: str) -> SnapshotCluster:
 def open_any(
     path: str | None,
     cluster: str | None,
-    connection: ConnectionOptions,
-    tell: Tell = ignore,
+    connection: options.ConnectionOptions,
+    tell: options.Tell = options.ignore,
     guardrails: str | None = None,
 ) -> Iterator[tuple[Manifests | None, Target]]:
     """The cluster that is named, perhaps one that nobody declared yet, and the manifests where they were read.
@@ -312,7 +300,7 @@ def names_known(path: str, connections: str | None) -> set[str]:
     return names
 
 
-def _reaches(connection: ConnectionOptions, cluster: str) -> bool:
+def _reaches(connection: options.ConnectionOptions, cluster: str) -> bool:
     """Whether the connections file says how to reach a cluster of that name; Java properties do for any."""
     file = connection.connections
     return file is not None and (is_properties(file) or cluster in read_connections(file))
@@ -322,8 +310,8 @@ def _reaches(connection: ConnectionOptions, cluster: str) -> bool:
 def live(
     name: str,
     declaration: ClusterDeclaration | None,
-    connection: ConnectionOptions,
-    tell: Tell = ignore,
+    connection: options.ConnectionOptions,
+    tell: options.Tell = options.ignore,
     *,
     lists: bool = False,
 ) -> Iterator[Target]:
@@ -338,7 +326,7 @@ def live(
     address = address_of(name, declaration, connection)
     settings = settings_of(name, address, connection)
     if address.ignored:
-        tell(ClientNote(f"{address.origin}: of no effect here: {', '.join(address.ignored)}"))
+        tell(options.ClientNote(f"{address.origin}: of no effect here: {', '.join(address.ignored)}"))
     try:
         cluster = connect(settings)
     except ClusterError as error:

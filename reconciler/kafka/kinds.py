@@ -10,19 +10,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, Final
 
-from confluent_kafka.admin import AclBinding as ClientBinding
-from confluent_kafka.admin import (
-    AclBindingFilter,
-    AclOperation,
-    AclPermissionType,
-    AlterConfigOpType,
-    ConfigEntry,
-    ConfigResource,
-    NewPartitions,
-    NewTopic,
-    ResourcePatternType,
-    ResourceType,
-)
+from confluent_kafka import admin
 
 from reconciler.dataclass import dataclass
 from reconciler.kafka import errors as codes
@@ -199,10 +187,10 @@ class ListedKind(Kind):
 
 
 #: The client's members by Kafka's codes.
-_TYPES: Final = {item.value: item for item in ResourceType}
-_PATTERNS: Final = {item.value: item for item in ResourcePatternType}
-_OPERATIONS: Final = {item.value: item for item in AclOperation}
-_PERMISSIONS: Final = {item.value: item for item in AclPermissionType}
+_TYPES: Final = {item.value: item for item in admin.ResourceType}
+_PATTERNS: Final = {item.value: item for item in admin.ResourcePatternType}
+_OPERATIONS: Final = {item.value: item for item in admin.AclOperation}
+_PERMISSIONS: Final = {item.value: item for item in admin.AclPermissionType}
 
 
 class Acls(Kind):
@@ -247,7 +235,7 @@ class Acls(Kind):
             apart = [True] * len(bindings)
         creates = changes[0].before is None
         call = connection.admin.create_acls if creates else connection.admin.delete_acls
-        client_type = ClientBinding if creates else AclBindingFilter
+        client_type = admin.AclBinding if creates else admin.AclBindingFilter
         items = [_item(client_type, item) for item, other in zip(bindings, apart, strict=True) if not other]
         sent = begin_request(connection, call, items)
         told = _by_messages(
@@ -291,7 +279,7 @@ def _sent(settings: ClientSettings, question: str, rows: Sequence[tuple[object, 
     return [item_answer(settings, *error) for error in outcomes]
 
 
-def _item(client_type: type[ClientBinding | AclBindingFilter], binding: AclBinding) -> Item:
+def _item(client_type: type[admin.AclBinding | admin.AclBindingFilter], binding: AclBinding) -> Item:
     (resource_type, name, pattern_type), (principal, host, operation, permission) = binding
     return Item(
         binding,
@@ -418,29 +406,31 @@ _SENT: Final[Mapping[type, Callable[[AdminConnection, Sequence[Any], bool], list
 }
 
 
-def _new_topic(topic: Topic) -> NewTopic:
+def _new_topic(topic: Topic) -> admin.NewTopic:
     configs = dict(topic.configs)
     if topic.replica_assignments is not None:
         assignment = [list(replicas) for replicas in topic.replica_assignments]
-        return NewTopic(topic.name, len(assignment), replica_assignment=assignment, config=configs)
+        return admin.NewTopic(topic.name, len(assignment), replica_assignment=assignment, config=configs)
     # -1 is the brokers' default (KIP-464), which a manifest that names no number leaves to them.
-    return NewTopic(topic.name, topic.num_partitions or -1, topic.replication_factor or -1, config=configs)
+    return admin.NewTopic(topic.name, topic.num_partitions or -1, topic.replication_factor or -1, config=configs)
 
 
-def _new_partitions(wanted: TopicPartitions) -> NewPartitions:
+def _new_partitions(wanted: TopicPartitions) -> admin.NewPartitions:
     if wanted.assignments is None:
-        return NewPartitions(wanted.name, wanted.count)
-    return NewPartitions(wanted.name, wanted.count, replica_assignment=[list(ids) for ids in wanted.assignments])
+        return admin.NewPartitions(wanted.name, wanted.count)
+    return admin.NewPartitions(wanted.name, wanted.count, replica_assignment=[list(ids) for ids in wanted.assignments])
 
 
-def _alteration(wanted: TopicConfigs) -> ConfigResource:
+def _alteration(wanted: TopicConfigs) -> admin.ConfigResource:
     entries = [
-        ConfigEntry(
-            key, value, incremental_operation=AlterConfigOpType.DELETE if value is None else AlterConfigOpType.SET
+        admin.ConfigEntry(
+            key,
+            value,
+            incremental_operation=admin.AlterConfigOpType.DELETE if value is None else admin.AlterConfigOpType.SET,
         )
         for key, value in wanted.configs.items()
     ]
-    return ConfigResource(ResourceType.TOPIC, wanted.name, incremental_configs=entries)
+    return admin.ConfigResource(admin.ResourceType.TOPIC, wanted.name, incremental_configs=entries)
 
 
 KINDS: Final[tuple[Kind, ...]] = (Acls(), Topics(), *map(ListedKind, listed_types()))

@@ -11,18 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, Row, SparkSession
-from pyspark.sql.types import (
-    ArrayType,
-    DataType,
-    DecimalType,
-    MapType,
-    StringType,
-    StructField,
-    StructType,
-    TimestampNTZType,
-    VariantVal,
-)
+from pyspark.sql import DataFrame, Row, SparkSession, types
 
 from reconciler.app.options import now
 from reconciler.app.reasons import RequestError, WorkflowError
@@ -270,19 +259,21 @@ def _as_json(frame: DataFrame) -> DataFrame:
     return frame.select([frame[f"`{number}`"].cast(kind) for number, kind in enumerate(wanted)]).toDF(*names)
 
 
-def _readable(kind: DataType) -> DataType:
+def _readable(kind: types.DataType) -> types.DataType:
     match kind:
-        case ArrayType():
-            return ArrayType(_readable(kind.elementType), kind.containsNull)
-        case MapType():
-            return MapType(_readable(kind.keyType), _readable(kind.valueType), kind.valueContainsNull)
-        case StructType():
-            return StructType([StructField(item.name, _readable(item.dataType), item.nullable) for item in kind])
-        case DecimalType() | TimestampNTZType():
-            return StringType()
+        case types.ArrayType():
+            return types.ArrayType(_readable(kind.elementType), kind.containsNull)
+        case types.MapType():
+            return types.MapType(_readable(kind.keyType), _readable(kind.valueType), kind.valueContainsNull)
+        case types.StructType():
+            return types.StructType(
+                [types.StructField(item.name, _readable(item.dataType), item.nullable) for item in kind]
+            )
+        case types.DecimalType() | types.TimestampNTZType():
+            return types.StringType()
         case _:
             # Of a month and more, whose length in days nobody knows, Python has no type.
-            return StringType() if "interval" in kind.simpleString() else kind
+            return types.StringType() if "interval" in kind.simpleString() else kind
 
 
 def _plain(value: Any) -> Any:
@@ -304,7 +295,7 @@ def _plain(value: Any) -> Any:
             return value.astimezone(datetime.UTC).isoformat().replace("+00:00", "Z")
         case datetime.date() | datetime.time():
             return value.isoformat()
-        case VariantVal():
+        case types.VariantVal():
             return json.loads(value.toJson())
         case _:
             return str(value)
