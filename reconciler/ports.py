@@ -67,6 +67,7 @@ class LoginAnswer(NamedTuple):
     detail: str = ""
 
 
+DONE: Final = Answer(AnswerStatus.DONE)
 #: Of a change that Kafka's protocol can perform, but not validate.
 NOT_VALIDATED: Final = Answer(AnswerStatus.UNKNOWN, "not_validated", "Kafka cannot validate this without performing it")
 

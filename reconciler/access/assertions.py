@@ -17,7 +17,7 @@ from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, ho
 from reconciler.access.broker_defects import has_unparsable_principal
 from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.group import DENIED, IMPLIED
-from reconciler.access.hosts import HostClass, host_classes
+from reconciler.access.hosts import EXAMPLE_HOST, HostClass, host_classes
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, inside, literal, names_of, shortest_name
@@ -290,7 +290,7 @@ class CounterexampleSearch:
         shortest = min((name for name in found if name is not None), key=lambda name: (len(name), name), default=None)
         if principal is None or shortest is None:
             return None
-        return Counterexample(shortest, principal, (hosts or ["192.0.2.0"])[0], Via.DEFAULT_ALLOW)
+        return Counterexample(shortest, principal, (hosts or [EXAMPLE_HOST])[0], Via.DEFAULT_ALLOW)
 
     def _writes_somewhere(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
         """A selected principal that may start an idempotent producer through WRITE on some topic."""
@@ -503,7 +503,7 @@ class Checker:
         if powerful is not None:
             return _as_found(powerful._replace(name=name), operation, pattern)
         if assertion.include_super_users and (super_user := self._super_user(assertion)) is not None:
-            host = (hosts or ["192.0.2.0"])[0]
+            host = (hosts or [EXAMPLE_HOST])[0]
             return _Found(AccessRequest(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
         return None
 

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple, TypeAlias
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.comparison import CLUSTER_NAMES, ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.group import operations_in
-from reconciler.access.hosts import Hosts
+from reconciler.access.hosts import ANY_HOST, Hosts
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import (
@@ -236,7 +236,6 @@ _OTHER_TYPE: Final = {
     ResourceType.TOPIC: (ResourceType.CLUSTER, _OF_CLUSTER),
     ResourceType.CLUSTER: (ResourceType.TOPIC, (AclOperation.ALL, AclOperation.WRITE)),
 }
-_EVERYWHERE: Final = Hosts(any_host=True)
 _Base: TypeAlias = "_OpenNames | None"
 
 
@@ -371,7 +370,7 @@ class _OpenNames(NamedTuple):
         """``None`` where the open names are not one region that is the same for all hosts."""
         edges = [edge for edge in comparison.after.coverage(kind).edges_within(ALL_NAMES) if has_names(kind, edge)]
         opened = [row for row in rows if row.region.names == ALL_NAMES]
-        if len(opened) != 1 or opened[0].hosts != _EVERYWHERE or opened[0].effect.gained != comparison.supported[kind]:
+        if len(opened) != 1 or opened[0].hosts != ANY_HOST or opened[0].effect.gained != comparison.supported[kind]:
             return None
         found = cls(kind, opened[0], edges, {}, {})
         for row in rows:
@@ -410,7 +409,7 @@ class _OpenNames(NamedTuple):
             for row in comparison.pieces(principal, self.kind, edge, hosts=ranges):
                 if row.region.names != edge or row.effect != self.outer.effect:
                     rows.append(row)
-                elif row.hosts != _EVERYWHERE:
+                elif row.hosts != ANY_HOST:
                     return None
                 else:  # as open as the names around it
                     cuts[edge] = list(row.region.cuts)
@@ -520,7 +519,7 @@ class OwnAccess:
         for region in self.names(principal):
             kind, name = region.resource_type, region.witness()
             if kind in self._shared and name is not None and not inside(held[kind], region.names):
-                rows.append(Access(principal, _EVERYWHERE, region, frozenset(), host, name))
+                rows.append(Access(principal, ANY_HOST, region, frozenset(), host, name))
         return sorted(rows, key=lambda row: row.order)
 
     def _rows_in(self, principal: str, interpretation: Interpretation) -> Iterator[Access]:

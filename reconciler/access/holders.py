@@ -11,6 +11,7 @@ from typing import Final, NamedTuple
 from reconciler.access.authorizer import AccessRequest
 from reconciler.access.comparison import ON_EVERY_TOPIC
 from reconciler.access.group import EVERY, about, bits, operations_in
+from reconciler.access.hosts import EXAMPLE_HOST
 from reconciler.access.names import (
     ALL_NAMES,
     NameSet,
@@ -144,7 +145,7 @@ class DutyHolders:
 
     def anything(self, hop: Hop | None, principal: str) -> HeldRight | None:
         """The right of somebody who may do anything; ``None`` if no resource can have such a name."""
-        host = hop.request.host if hop is not None and hop.request is not None else _ANY_HOST
+        host = hop.request.host if hop is not None and hop.request is not None else EXAMPLE_HOST
         for pattern, mask in self._masks.items():
             kind, names = pattern.resource_type, names_of(pattern)
             name = shortest_name(kind, names) if mask else None
@@ -152,10 +153,6 @@ class DutyHolders:
                 operation = min(operations_in(mask))
                 return HeldRight(Region(kind, names), AccessRequest(principal, host, operation, kind, name))
         return None
-
-
-#: Of the addresses set aside for documentation (RFC 5737).
-_ANY_HOST: Final = "192.0.2.0"
 
 
 def _of(right: HeldRight | None, principal: str) -> HeldRight | None:

@@ -87,6 +87,8 @@ class Hosts(NamedTuple):
 
 
 ANY_HOST: Final = Hosts(any_host=True)
+#: A host where any will do: one of the addresses set aside for documentation (RFC 5737).
+EXAMPLE_HOST: Final = "192.0.2.0"
 
 
 def _length(label: str, host: str, version: KafkaVersion) -> int:
@@ -187,8 +189,6 @@ def _lowest(outer: IpRange, inner: Iterable[IpRange], taken: set[IpAddress]) -> 
 
 
 _MAPPED: Final = IpRange(128, 0xFFFF, 96)
-#: See ``IpRange.contains``.
-_IN_NO_RANGE: Final = IpAddress(32, 0)
 #: Documentation blocks come first (RFC 5737, RFC 3849): examples then never show somebody's real address.
 _EVERYWHERE = (
     IpRange(32, 0xC00002, 24),
@@ -208,7 +208,7 @@ def _outside(ranges: set[IpRange], taken: set[IpAddress]) -> str | None:
         found = _lowest(block, [r for r in ranges if block.holds(r)], taken)
         if found is not None:
             return address_text(found)
-    return None if _IN_NO_RANGE in taken else address_text(_IN_NO_RANGE)
+    return None if NOWHERE in taken else address_text(NOWHERE)
 
 
 # Sets of host classes, written as hosts.

@@ -6,13 +6,13 @@ The reasons of a right are the bindings that give it, with their places in the m
 from collections.abc import Iterable, Iterator, Mapping
 from enum import StrEnum
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome, PrincipalSelection
 from reconciler.access.assertions import Checker, may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, covers_operation, host_matches
 from reconciler.access.comparison import ON_EVERY_TOPIC, AccessComparison
-from reconciler.access.hosts import ANY_HOST, ClassSet, HostClass, Hosts, host_classes
+from reconciler.access.hosts import ANY_HOST, EXAMPLE_HOST, ClassSet, HostClass, Hosts, host_classes
 from reconciler.access.names import Region, matches, names_of, shortest_name
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
@@ -28,9 +28,6 @@ from reconciler.model.acl import (
 from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.desired import Declaration, Origin
 from reconciler.model.flavor import supported
-
-#: Of the addresses set aside for documentation (RFC 5737).
-_UNNAMED_HOST: Final = "192.0.2.0"
 
 
 class Relevance(StrEnum):
@@ -219,7 +216,7 @@ def _parts_of_names(
     hosts = None if host == WILDCARD else [HostClass(host, host)]
     if principal in authorizer.super_users:
         name = shortest_name(kind, names_of(pattern)) or pattern.name
-        example = AccessRequest(principal, _UNNAMED_HOST if hosts is None else host, operation, kind, name)
+        example = AccessRequest(principal, EXAMPLE_HOST if hosts is None else host, operation, kind, name)
         yield AnswerPart(True, ANY_HOST, Region(kind, names_of(pattern)), example)
         return
     breaks = any(may_break(binding, (pattern,)) for binding in authorizer.broker_defects.bindings)

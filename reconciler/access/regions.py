@@ -5,9 +5,11 @@ every name, and every other class only on the names that its own entries match: 
 That is exact, and work grows with the entries, not with names times hosts.
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from typing import Generic, NamedTuple, TypeAlias, TypeVar
+from operator import attrgetter
+from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.access.hosts import ClassSet
 from reconciler.access.interpretation import Work
@@ -155,16 +157,13 @@ class Regions(Generic[E]):
         return own, cuts
 
 
+_START: Final = attrgetter("start")
+
+
 def _near(parts: Sequence[Span], cut: int) -> Sequence[Span]:
     """The one of some ordered, disjoint spans that may hold an index."""
-    low, high = 0, len(parts)
-    while low < high:
-        middle = (low + high) // 2
-        if parts[middle].start <= cut:
-            low = middle + 1
-        else:
-            high = middle
-    return parts[low - 1 : low]
+    at = bisect_right(parts, cut, key=_START)
+    return parts[at - 1 : at]
 
 
 class RegionClasses(dict[tuple[Region, E], ClassSet]):

@@ -12,11 +12,12 @@ from reconciler.apply.audit import CANCELLATION, AboutCommand, CancellationRecor
 from reconciler.apply.environment import Outcome, StepOutcome
 from reconciler.apply.kinds import kind_of
 from reconciler.apply.kinds.interface import Copying, Left, Marks
-from reconciler.apply.run import OUTCOMES, VISIBLE_SECONDS, Run, StoppedError, answered, read
+from reconciler.apply.run import OUTCOMES, VISIBLE_SECONDS, Run, StoppedError, answered, changed_meanwhile, read
 from reconciler.dataclass import dataclass
 from reconciler.model.listing import Change, Update
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import PartitionLayout, Topic, TopicConfigs
+from reconciler.model.topic_configs import FOLLOWERS, LEADERS
 from reconciler.plan.kinds import describe
 from reconciler.plan.observed import Observed, StepState, lacks_replicas
 from reconciler.plan.step import Step
@@ -25,6 +26,7 @@ from reconciler.ports import (
     Answer,
     AnswerStatus,
     Clock,
+    Cluster,
     ClusterError,
     InspectableCluster,
     ReadRequest,
@@ -61,8 +63,7 @@ def unchanged(run: Run, batch: Sequence[Step]) -> list[Step]:
         elif found.state is StepState.DONE:
             settled.append(StepOutcome(step, Outcome.ALREADY))
         else:
-            message = f"{found.subject}: expected {found.expected}, found {found.found}"
-            settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))
+            settled.append(changed_meanwhile(step, found))
     run.record_outcomes(settled)
     return ready
 
@@ -82,8 +83,7 @@ def move(run: Run, step: Step) -> StepOutcome:
         if found.state is StepState.UNREADABLE:
             return StepOutcome(step, Outcome.UNKNOWN, "unreadable", f"{found.subject}: {found.found}; {_PERHAPS}")
         if found.state is not StepState.PENDING:
-            message = f"{found.subject}: expected {found.expected}, found {found.found}"
-            return StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message)
+            return changed_meanwhile(step, found)
         batch = kind.next_batch(step.change, live, environment.move_limits)
         if isinstance(batch, str):
             return StepOutcome(step, Outcome.FAILED, "not_begun", batch)
@@ -127,8 +127,7 @@ def _await_batch(run: Run, step: Step, part: Step) -> StepOutcome | None:
         if found is not None and found.state is StepState.DONE:
             return None
         if found is not None and found.state is not StepState.PENDING:
-            message = f"{found.subject}: expected {found.expected}, found {found.found}"
-            return StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message)
+            return changed_meanwhile(step, found)
         if now != told:
             told, since = now, clock.monotonic()
             progress.moving(now, left.copied if left is not None else 0)
@@ -203,7 +202,7 @@ def begin(run: Run, batch: Sequence[Step]) -> str:
         if problem := _taken(run, copying):
             return problem
         run.throttled("set", copying.subject, copying.brokers, rate)
-        if problem := _throttle_sent(run, copying.mark):
+        if problem := _sent(run.environment.cluster, copying.mark):
             return f"the throttled replicas of {copying.subject} could not be set: {problem}"
         refused = rates.set_replication_rates(copying.brokers, rate)
         if refused:
@@ -227,7 +226,7 @@ def settle(run: Run, steps: Iterable[Step]) -> None:
             if copying.is_moving:
                 continue
             refused = rates.set_replication_rates(copying.brokers, None)
-            problem = _named(refused) if refused else _throttle_sent(run, copying.unmark)
+            problem = _named(refused) if refused else _sent(run.environment.cluster, copying.unmark)
             if problem:
                 run.still_throttled[copying.subject] = f"{copying.subject} stays throttled: {problem}; {_AGAIN}"
                 continue
@@ -261,24 +260,11 @@ def _taken(run: Run, copying: Copying) -> str:
     return ""
 
 
-def _throttle_sent(run: Run, change: Change) -> str:
-    """Why a change was not performed; empty where it was."""
-    try:
-        (answer,) = run.environment.cluster.send([change])
-    except ClusterError as error:
-        return str(error)
-    return "" if answer.good else f"{answer.code}: {answer.message}"
-
-
 def _named(refused: Mapping[int, str]) -> str:
     return "; ".join(f"broker {broker}: {why}" for broker, why in sorted(refused.items()))
 
 
 # The configs of a topic that say which of its replicas are throttled (KIP-73): whose they are, and how they go.
-
-#: The new replicas of partitions that move, and those that they copy from.
-FOLLOWERS: Final = "follower.replication.throttled.replicas"
-LEADERS: Final = "leader.replication.throttled.replicas"
 
 
 def brokers_of(configs: Mapping[str, str], partitions: Sequence[PartitionLayout]) -> frozenset[int]:
@@ -465,7 +451,7 @@ def unthrottle(
             yield f"{subject}: {problem}"
 
 
-def _sent(cluster: InspectableCluster, change: Change | None) -> str:
+def _sent(cluster: Cluster, change: Change | None) -> str:
     """Why a change was not performed; empty where it was, or where there is none."""
     try:
         answers = [] if change is None else cluster.send([change])
@@ -487,8 +473,7 @@ def _without_rates(cluster: InspectableCluster, brokers: Collection[int]) -> str
     rates = {config.value for broker in brokers for config in told.configs[broker].values()} - {None}
     if len(rates) > 1:
         return f"brokers {_listed(brokers)} have different rates: somebody else has set some of them"
-    refused = cluster.set_replication_rates(brokers, None) if rates else {}
-    return "; ".join(f"broker {broker}: {why}" for broker, why in sorted(refused.items()))
+    return _named(cluster.set_replication_rates(brokers, None)) if rates else ""
 
 
 def _listed(brokers: Collection[int]) -> str:

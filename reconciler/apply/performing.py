@@ -20,6 +20,7 @@ from reconciler.apply.run import (
     Run,
     StoppedError,
     await_visible,
+    changed_meanwhile,
     doubts,
     exact_read,
     read,
@@ -203,8 +204,7 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
             message = f"{found.subject} could not be read, and nothing was sent: {found.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "unreadable", message))
         elif found.state is not StepState.PENDING:
-            message = f"{found.subject}: expected {found.expected}, found {found.found}"
-            settled.append(StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message))
+            settled.append(changed_meanwhile(step, found))
         elif step.change.after is not None and step.expires is not None and step.expires.over(at):
             # You may have taken your time to approve the plan, and phases before this one theirs.
             message = f"what it creates ended {step.expires.past}, and nothing was sent"

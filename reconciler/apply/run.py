@@ -36,7 +36,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import MoveLimits
 from reconciler.plan.kinds.acl import created_bindings, touched_bindings
 from reconciler.plan.kinds.topic import touched_names
-from reconciler.plan.observed import StepState
+from reconciler.plan.observed import Observed, StepState
 from reconciler.plan.order import Blockers
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Plan, bindings_after
@@ -266,6 +266,12 @@ class Run:
             self.environment.audit.write(*lines)
         except RecordError as error:
             raise StoppedError(f"the audit record cannot be kept: {error}") from error
+
+
+def changed_meanwhile(step: Step, found: Observed) -> StepOutcome:
+    """The outcome of a step whose resource is neither as it was nor as it is to be: it is not performed."""
+    message = f"{found.subject}: expected {found.expected}, found {found.found}"
+    return StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message)
 
 
 # What a cluster answers to each item of a request, repeated where nothing was applied and a retry is safe.

@@ -35,7 +35,7 @@ from reconciler.kafka.errors import (
     file_problem,
 )
 from reconciler.kafka.settings import ClientSettings
-from reconciler.ports import Answer, AnswerStatus, ClusterError
+from reconciler.ports import DONE, Answer, AnswerStatus, ClusterError
 from reconciler.retry import attempts
 from reconciler.system.process import SystemClock
 
@@ -429,7 +429,6 @@ def _worth_asking_again(outcome: object) -> bool:
 
 #: A KRaft controller refuses more than 10,000 records in a request, and before 4.1 is damaged by it (KAFKA-19347).
 MAX_ITEMS: Final = 1_000
-DONE: Final = Answer(AnswerStatus.DONE)
 
 
 class Item(NamedTuple):

@@ -21,7 +21,7 @@ from reconciler.kafka.bindings import (
     topic_problem,
     unsupported_by_client,
 )
-from reconciler.kafka.client import DONE, AdminConnection, Item, begin_request, request, unsupported
+from reconciler.kafka.client import AdminConnection, Item, begin_request, request, unsupported
 from reconciler.kafka.handshake import Handshake
 from reconciler.kafka.listing import (
     AclListing,
@@ -41,7 +41,7 @@ from reconciler.model.kinds import kind_finder, listed_kind, listed_types
 from reconciler.model.listing import Change, Create, ListedItem, Listing, Update, parts, resource_of
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic, TopicConfigs, TopicPartitions, TopicReplicas
-from reconciler.ports import NOT_VALIDATED, Answer, AnswerStatus, ReadRequest
+from reconciler.ports import DONE, NOT_VALIDATED, Answer, AnswerStatus, ReadRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from typing import IO, Any, Final, NamedTuple, cast
 from reconciler.dataclass import dataclass
 from reconciler.kafka import errors, reader_process
 from reconciler.kafka.bindings import ListedAcls, read_rows
-from reconciler.kafka.client import DONE, AdminConnection
+from reconciler.kafka.client import AdminConnection
 from reconciler.kafka.handshake import AuthorizerPresence, Handshake, handshake_with, probe_authorizer
 from reconciler.kafka.reader_process import LENGTH_BYTES
 from reconciler.kafka.settings import ClientSettings
@@ -36,7 +36,7 @@ from reconciler.model.addresses import RANGES_SINCE
 from reconciler.model.characters import as_name, binding_name
 from reconciler.model.flavor import FIRST_LEVELS, NEWEST_RELEASE, release_text
 from reconciler.model.frozen import without_collector
-from reconciler.ports import NONE_KNOWN, Answer, AnswerStatus, ClusterError
+from reconciler.ports import DONE, NONE_KNOWN, Answer, AnswerStatus, ClusterError
 
 # The release whose rules a cluster's authorizer follows, from the levels of the feature ``metadata.version``.
 

@@ -11,13 +11,13 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AlterConfigOpType, ConfigEntry, ConfigResource, ResourceType
 
 from reconciler.kafka import errors as codes
-from reconciler.kafka.client import DONE, AdminConnection
+from reconciler.kafka.client import AdminConnection
 from reconciler.kafka.errors import ClientFailure
 from reconciler.kafka.listing import altered, ask, item_answer, no_messages
 from reconciler.kafka.settings import ClientSettings
 from reconciler.model.listing import Change
 from reconciler.model.topic import Layout, PartitionLayout
-from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError
+from reconciler.ports import DONE, REPLICATION_RATES, Answer, AnswerStatus, ClusterError
 
 _WHO: Final = "confluent-kafka has no messages for the reassignment of replicas, and kafka-python"
 _UNNAMED: Final = Answer(AnswerStatus.UNKNOWN, "NO_ANSWER", "the broker's answer does not name a partition")

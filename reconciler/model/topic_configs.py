@@ -81,10 +81,11 @@ _BY_TYPE = {
 TOPIC_CONFIGS: Final[Mapping[str, ConfigType]] = MappingProxyType(
     {name: config_type for config_type, names in _BY_TYPE.items() for name in names}
 )
+#: The new replicas of partitions that move, and those that they copy from.
+FOLLOWERS: Final = "follower.replication.throttled.replicas"
+LEADERS: Final = "leader.replication.throttled.replicas"
 #: Set by Kafka's own tools while partitions move; never reset because a manifest is silent about them.
-THROTTLE_CONFIGS: Final = frozenset(
-    {"follower.replication.throttled.replicas", "leader.replication.throttled.replicas"}
-)
+THROTTLE_CONFIGS: Final = frozenset({FOLLOWERS, LEADERS})
 #: Limits of what is kept, in which -1 is no limit; of the local ones -2 is what the others say.
 UNLIMITED_CONFIGS: Final = frozenset({"local.retention.bytes", "local.retention.ms", "retention.bytes", "retention.ms"})
 

@@ -19,8 +19,8 @@ from reconciler.plan.kinds.interface import PhaseContext
 from reconciler.plan.kinds.topic import created_topics, deleted_topics
 from reconciler.plan.overlap import OverlapIndex, TopicReach
 from reconciler.plan.phase import TITLES, Phase
-from reconciler.plan.review.access_change import narrower
-from reconciler.plan.review.effects import RowIndex, pattern_of
+from reconciler.plan.review.access_change import narrower, pattern_of
+from reconciler.plan.review.effects import RowIndex
 from reconciler.plan.step import Step
 
 _ALLOW = AclPermissionType.ALLOW

@@ -509,11 +509,6 @@ def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
     return Codec(read, write, plain.schema)
 
 
-# The two answers that a snapshot gives: a file is changed or it is not.
-
-DONE: Final = Answer(AnswerStatus.DONE)
-
-
 def failed(code: str, message: str) -> Answer:
     """A refusal under Kafka's name for the error; nothing was applied."""
     return Answer(AnswerStatus.FAILED, code, message)

@@ -28,8 +28,8 @@ from reconciler.model.topic import (
     topic_name_problem,
 )
 from reconciler.model.topic_configs import RAISED_MINIMA, RETIRED_CONFIGS, THROTTLE_CONFIGS, TOPIC_CONFIGS, ConfigType
-from reconciler.ports import Answer, AnswerStatus, ClusterError, ReadRequest
-from reconciler.snapshot.document import DONE, MAX_RECORDS, BrokerFacts, Snapshot, failed, topic_id
+from reconciler.ports import DONE, Answer, AnswerStatus, ClusterError, ReadRequest
+from reconciler.snapshot.document import MAX_RECORDS, BrokerFacts, Snapshot, failed, topic_id
 
 
 class Kind(ABC):

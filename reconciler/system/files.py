@@ -13,7 +13,6 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from secrets import token_hex
 from typing import Final
 
 from reconciler.manifest.project import PROJECT_FILE, is_project
@@ -331,7 +330,7 @@ def prepared_secret(secret: str, out: str, *, replace: bool) -> Iterator[Callabl
     target = Path(out)
     if not replace and os.path.lexists(target):
         raise FileExistsError(17, "there is a file already", out)
-    temporary = target.with_name(f".{target.name}.{token_hex(8)}")
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
     try:
         descriptor = os.open(temporary, flags, 0o600)

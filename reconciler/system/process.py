@@ -7,7 +7,6 @@ Secrets reach a child by a pipe instead.
 """
 
 import contextlib
-import ctypes
 import datetime
 import fcntl
 import gc
@@ -121,16 +120,21 @@ def _is_at(descriptor: int, path: Path) -> bool:
 _PR_SET_DUMPABLE: Final = 4
 
 
+def _libc() -> Any:
+    """The C library of this process; raises ``OSError`` or ``TypeError`` where it cannot be called."""
+    import ctypes  # noqa: PLC0415 - only here, and the import takes longer than the rest of a start
+
+    return ctypes.CDLL(None)
+
+
 def forbid_core_dumps() -> None:
     """No core file of this process, and none of its children: the limit is inherited."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if sys.platform == "linux":
-        import ctypes  # noqa: PLC0415 - only here, and the import takes longer than the rest of a start
-
         # A program that catches crashes (systemd-coredump) is piped the core despite the limit. A libc without prctl
         # leaves the limit.
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+            _libc().prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
 
 
 # Memory that a long-running process does not need between two pieces of work, given back to the system.
@@ -143,7 +147,7 @@ def give_back() -> bool:
     """Collect garbage, and return free memory to the system; whether this platform's C library can (malloc_trim)."""
     gc.collect()
     try:
-        trim: Any = ctypes.CDLL(None).malloc_trim
+        trim: Any = _libc().malloc_trim
     except (OSError, AttributeError, TypeError):
         return False
     trim(0)

@@ -16,12 +16,12 @@ import pytest
 from confluent_kafka import Producer
 
 from reconciler.apply.lease import marker
-from reconciler.apply.moves import FOLLOWERS, LEADERS
 from reconciler.cli.main import run
 from reconciler.model.listing import Create, Update
 from reconciler.model.scope import is_reserved
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Layout, Topic, TopicConfigs, TopicReplicas
+from reconciler.model.topic_configs import FOLLOWERS, LEADERS
 from reconciler.ports import REPLICATION_RATES, AnswerStatus, InspectableCluster, ReadRequest
 from reconciler.snapshot.document import BrokerFacts
 from reconciler.snapshot.file import MemoryCluster

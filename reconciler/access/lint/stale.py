@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from reconciler.access.authorizer import on_some_resource
+from reconciler.access.hosts import EXAMPLE_HOST
 from reconciler.access.lint.rule import PRINCIPAL, LintFinding, LintState, lint_rule
 from reconciler.access.names import matches
 from reconciler.model.acl import ANONYMOUS, WILDCARD_PRINCIPAL, AclBinding, AclOperation, PatternType, ResourceType
@@ -34,8 +35,8 @@ def half_a_grant(state: LintState) -> Iterator[LintFinding]:
         other = _OTHER_HALF.get((binding.pattern.resource_type, entry.operation))
         if other is None or entry.principal == WILDCARD_PRINCIPAL:
             continue
-        # Any host will do where the binding is for every host: 192.0.2.0 is for documentation (RFC 5737).
-        asked = (entry.principal, entry.host if entry.host != "*" else "192.0.2.0", *other)
+        # Any host will do where the binding is for every host.
+        asked = (entry.principal, entry.host if entry.host != "*" else EXAMPLE_HOST, *other)
         if asked not in seen:
             seen[asked] = interpretation.default_allow or on_some_resource(interpretation, *asked).allowed
         if not seen[asked]:

@@ -7,6 +7,7 @@ from typing import Any, Final
 from reconciler.apply.kinds.interface import Batch, Copying, Kind, Left, Marks, Right, UndoDraft
 from reconciler.codec.document import differences
 from reconciler.model.acl import CLUSTER_NAME, AclOperation, ResourceType
+from reconciler.model.characters import counted
 from reconciler.model.desired import DesiredTopic
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change, Create, Delete, Update, resource_of
@@ -21,7 +22,7 @@ from reconciler.model.topic import (
     TopicPartitions,
     TopicReplicas,
 )
-from reconciler.model.topic_configs import THROTTLE_CONFIGS, normal_form
+from reconciler.model.topic_configs import FOLLOWERS, LEADERS, THROTTLE_CONFIGS, normal_form
 from reconciler.plan.kinds.topic import touched_names
 from reconciler.plan.observed import StepState, observed_creation
 from reconciler.plan.step import Step
@@ -66,8 +67,7 @@ def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]
     elif observed_creation(made, topic).state is not StepState.DONE:
         yield f"topic {name} stays: somebody has changed it since: {differences(*_forms(made, topic))}"
     elif use is not None and use.written:
-        records = "1 record" if use.written == 1 else f"{use.written:,} records"
-        yield f"topic {name} stays: somebody has written to it since, {records}"
+        yield f"topic {name} stays: somebody has written to it since, {counted(use.written, 'record')}"
     else:
         _want(draft, Topic(name), absent=True)
         doubts = []
@@ -220,10 +220,8 @@ class Topics(Kind):
         if not moved or topic is None:
             return None
         wanted: dict[str, str | None] = {
-            "follower.replication.throttled.replicas": ",".join(
-                f"{n}:{item}" for n, _, added in moved for item in added
-            ),
-            "leader.replication.throttled.replicas": ",".join(f"{n}:{item}" for n, was, _ in moved for item in was),
+            FOLLOWERS: ",".join(f"{n}:{item}" for n, _, added in moved for item in added),
+            LEADERS: ",".join(f"{n}:{item}" for n, was, _ in moved for item in was),
         }
         there = {key: topic.configs.get(key) for key in wanted}
         nothing = dict.fromkeys(wanted)

@@ -211,7 +211,7 @@ def with_owners(
     owned = cache(lambda pattern: [rule.owners_of(pattern) for rule in rules])
 
     def owners(row: AccessChange) -> DataOwners | None:
-        holders = [teams for teams in owned(_pattern(row.region)) if teams is not None]
+        holders = [teams for teams in owned(pattern_of(row.region)) if teams is not None]
         if not holders:
             return None
         teams = tuple(sorted(frozenset().union(*holders)))
@@ -229,8 +229,8 @@ def _names_some(pattern: ResourcePattern, region: Region) -> bool:
     return pattern.resource_type is region.resource_type and region.meets(names_of(pattern))
 
 
-def _pattern(region: Region) -> ResourcePattern:
-    """All the names of a region, and those that are cut out of it."""
+def pattern_of(region: Region) -> ResourcePattern:
+    """The pattern that matches a region's names, those that it leaves out included."""
     if not region.names.text:
         return ResourcePattern(region.resource_type, WILDCARD)
     kind = PatternType.LITERAL if region.names.literal else PatternType.PREFIXED

@@ -26,7 +26,6 @@ from reconciler.model.acl import (
     AclBinding,
     AclOperation,
     AclPermissionType,
-    PatternType,
     ResourcePattern,
     ResourceType,
 )
@@ -35,7 +34,7 @@ from reconciler.model.flavor import KafkaVersion
 from reconciler.model.says import REQUIRED, Says
 from reconciler.plan.kinds.acl import touched_binding
 from reconciler.plan.overlap import OverlapIndex, PatternIndex, pattern_indexes
-from reconciler.plan.review.access_change import Transition
+from reconciler.plan.review.access_change import Transition, pattern_of
 from reconciler.plan.step import Step
 
 # Rows of an access difference by the names and hosts that they speak of.
@@ -93,15 +92,6 @@ class RowIndex:
         """Every row about resources of a type."""
         if (found := self._by_type.get(resource_type)) is not None:
             yield from found.of(host)
-
-
-def pattern_of(region: Region) -> ResourcePattern:
-    """The pattern that matches a region's names, those that it leaves out included."""
-    key = region.names
-    if not key.text:
-        return ResourcePattern(region.resource_type, "*")
-    kind = PatternType.LITERAL if key.literal else PatternType.PREFIXED
-    return ResourcePattern(region.resource_type, key.text, kind)
 
 
 #: What CLUSTER grants on every topic (``ControllerApis``).

@@ -27,5 +27,5 @@ def test_what_is_free_between_what_is_not_goes_back() -> None:
 
 
 def test_where_the_library_cannot_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("reconciler.system.process.ctypes.CDLL", lambda _: object())
+    monkeypatch.setattr("ctypes.CDLL", lambda _: object())
     assert give_back() is False

@@ -5,12 +5,13 @@ from dataclasses import replace
 from itertools import product
 from typing import Final
 
-from reconciler.apply.moves import FOLLOWERS, LEADERS, Ending, TopicMove, brokers_of, cancel, unmarked, unthrottle
+from reconciler.apply.moves import Ending, TopicMove, brokers_of, cancel, unmarked, unthrottle
 from reconciler.apply.run import VISIBLE_SECONDS
 from reconciler.model.frozen import FrozenMap
 from reconciler.model.listing import Change, Update
 from reconciler.model.state import BrokerConfig, BrokerSettings, ClusterState
 from reconciler.model.topic import Layout, PartitionLayout, Topic, TopicConfigs
+from reconciler.model.topic_configs import FOLLOWERS, LEADERS
 from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.property.clock import StillClock
 

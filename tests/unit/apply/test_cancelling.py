@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from reconciler.apply.moves import FOLLOWERS, LEADERS, Ending, PartitionEnd, TopicMove, brokers_of, cancel, unthrottle
+from reconciler.apply.moves import Ending, PartitionEnd, TopicMove, brokers_of, cancel, unthrottle
 from reconciler.model.listing import Update
 from reconciler.model.topic import PartitionLayout, Topic, TopicReplicas
+from reconciler.model.topic_configs import FOLLOWERS, LEADERS
 from reconciler.ports import REPLICATION_RATES, Answer, AnswerStatus, ClusterError, ReadRequest
 from tests.property.clock import StillClock
 from tests.slow_moves import SlowMoves

@@ -10,8 +10,9 @@ from reconciler.access.hosts import ANY_HOST, Hosts
 from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
 from reconciler.model.acl import AclOperation, PatternType, ResourcePattern, ResourceType
 from reconciler.model.scope import NameSelector, Selector
+from reconciler.plan.review.access_change import pattern_of
 from reconciler.plan.review.callouts import RowsByPlace, _Moved, _touches
-from reconciler.plan.review.effects import RowIndex, pattern_of
+from reconciler.plan.review.effects import RowIndex
 
 NAMES: Final = (ALL_NAMES, NameSet("x"), literal("x"), literal("xa"), NameSet("xa"), literal("y"))
 LABELS: Final = ("10.0.0.1", "10.0.0.2", "10.0.0.0/8")

@@ -9,9 +9,9 @@ from typing import Any, cast
 import pytest
 from confluent_kafka.admin import AclBinding, AclOperation, AclPermissionType, ResourcePatternType, ResourceType
 
-from reconciler.kafka.client import DONE, AdminConnection, Item, request
+from reconciler.kafka.client import AdminConnection, Item, request
 from reconciler.kafka.errors import ClientFailure
-from reconciler.ports import Answer, AnswerStatus
+from reconciler.ports import DONE, Answer, AnswerStatus
 
 _HELD_BACK = Answer(AnswerStatus.FAILED, "UNSUPPORTED", "the client cannot carry it")
 _CONNECTION = cast(
