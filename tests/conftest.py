@@ -141,6 +141,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     gc.disable()  # while what stays is imported, see pytest_collection_finish
     config.pluginmanager.register(NamedFailures(config))
+    if config.getoption("processes") > 1 and not config.option.collectonly:
+        prepared()  # one for all of them; it loads on the processor that collecting leaves free
+
+
+def pytest_unconfigure() -> None:
+    end()  # where nothing was collected
 
 
 def pytest_collection_finish() -> None:
@@ -160,7 +166,6 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
     wanted = session.config.getoption("processes")
     if wanted < 2 or session.config.option.collectonly or session.testsfailed:
         return None  # as pytest does it
-    prepared()  # one for all of them, as it takes 3 s of a processor to make
     try:
         Processes(session).run(wanted)
     finally:
