@@ -6,7 +6,7 @@ of the clusters and fleets that both declare, the tighter terms count. So a prop
 
 import datetime
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, Final, TypeAlias
 
@@ -28,7 +28,7 @@ from reconciler.manifest.manifests import (
     load,
 )
 from reconciler.manifest.parts.clusters import ClusterDeclaration, GuardExceptionDeclaration, Limits
-from reconciler.manifest.parts.document import open_document
+from reconciler.manifest.parts.document import Document, open_document
 from reconciler.manifest.read.documents import read_documents
 from reconciler.manifest.read.findings import Findings, Source
 from reconciler.manifest.read.problem import ManifestError
@@ -75,14 +75,19 @@ def with_guardrails(manifests: Manifests, sources: Iterable[Source]) -> Manifest
 
 def guardrails_digest(sources: Iterable[Source]) -> str:
     """``sha256:…`` of the documents that judge, as they are written, whatever file each is in."""
-    found = []
+    documents = judging_documents(sources, KINDS)
+    found = [compact([one.heading.kind, one.heading.name, one.root.plain]) for one in documents]
+    return "sha256:" + hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def judging_documents(sources: Iterable[Source], kinds: Collection[str]) -> Iterator[Document]:
+    """The documents of ``kinds``; what cannot be read is left to :func:`~reconciler.manifest.manifests.load`."""
     for source in sources:
         findings = Findings(source)
         for root in read_documents(findings):
             document = open_document(root, findings, KINDS_BY_NAME)
-            if document is not None and document.heading.kind in KINDS:
-                found.append(compact([document.heading.kind, document.heading.name, document.root.plain]))
-    return "sha256:" + hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
+            if document is not None and document.heading.kind in kinds:
+                yield document
 
 
 def guardrail_documents(manifests: Manifests, cluster_name: str) -> list[Declared]:

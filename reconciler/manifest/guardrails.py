@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final, NamedTuple, TypeAlias, assert_never
 
 from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass
-from reconciler.manifest.documents import KINDS_BY_NAME
 from reconciler.manifest.guardrail_meaning import (
     GUARDRAILS,
     ByName,
@@ -26,10 +25,10 @@ from reconciler.manifest.guardrail_meaning import (
     Texts,
     Value,
 )
-from reconciler.manifest.parts.document import Document, open_document
+from reconciler.manifest.guardrail_set import judging_documents
+from reconciler.manifest.parts.document import Document
 from reconciler.manifest.parts.resources import name_scalars
-from reconciler.manifest.read.documents import read_documents
-from reconciler.manifest.read.findings import Findings, MappingNode, Node, ScalarNode, SequenceNode, Source, scalars
+from reconciler.manifest.read.findings import MappingNode, Node, ScalarNode, SequenceNode, Source, scalars
 from reconciler.manifest.variables import variable_scalars
 from reconciler.model.desired import Origin
 from reconciler.model.says import AnyText, Says
@@ -114,14 +113,7 @@ def gravest_first(changes: Iterable[GuardrailChange]) -> tuple[GuardrailChange, 
 
 
 def _documents(sources: Iterable[Source]) -> dict[tuple[str, str], Document]:
-    found: dict[tuple[str, str], Document] = {}
-    for source in sources:
-        findings = Findings(source)
-        for root in read_documents(findings):
-            document = open_document(root, findings, KINDS_BY_NAME)
-            if document is not None and document.heading.kind in GUARDRAILS:
-                found[document.heading.kind, document.heading.name] = document
-    return found
+    return {(one.heading.kind, one.heading.name): one for one in judging_documents(sources, GUARDRAILS)}
 
 
 class _Path(NamedTuple):

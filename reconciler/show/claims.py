@@ -46,9 +46,7 @@ def cluster_test_lines(
         if all_of_them or result.standing is not ClaimStatus.PASSED:
             yield from _lines(result, style)
     if results:
-        found = Counter(result.standing for result in results)
-        parts = ", ".join(f"{found[standing]:,} {standing}" for standing in ClaimStatus if found[standing])
-        yield f"{counted(len(results), 'claim')} about brokers and features: {parts}"
+        yield _summary(results, "brokers and features")
 
 
 def _lines(result: ClusterTestResult, style: Style) -> Iterator[str]:
@@ -77,6 +75,12 @@ def _exception_lines(result: ClaimResult | ClusterTestResult) -> Iterator[str]:
         yield safe(f"    {stands} {exception.expires}: {ticked(exception.reason)}")
 
 
+def _exception_entry(result: ClaimResult | ClusterTestResult) -> documents.ExceptionEntry | None:
+    if (exception := result.test.exception) is None:
+        return None
+    return documents.ExceptionEntry(exception.reason, str(exception.expires), exception.ticket)
+
+
 def cluster_claim_words(test: ClusterTest) -> str:
     """``auto.create.topics.enable is false on every broker``."""
     return f"{as_name(test.key)} {test.words}" + ("" if test.is_feature else " on every broker")
@@ -84,7 +88,7 @@ def cluster_claim_words(test: ClusterTest) -> str:
 
 def cluster_test_entry(result: ClusterTestResult) -> documents.ClusterTestEntry:
     """One result as commands print it for programs."""
-    test, exception = result.test, result.test.exception
+    test = result.test
     return documents.ClusterTestEntry(
         test=test.name,
         document=test.document,
@@ -97,9 +101,7 @@ def cluster_test_entry(result: ClusterTestResult) -> documents.ClusterTestEntry:
         breaking=result.breaking,
         unknown=result.unknown,
         note=result.note,
-        exception=None
-        if exception is None
-        else documents.ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
+        exception=_exception_entry(result),
     )
 
 
@@ -122,14 +124,14 @@ def claims_lines(results: Iterable[ClaimResult], style: Style = plain, *, all_of
     for result in results:
         if all_of_them or result.standing is not ClaimStatus.PASSED:
             yield from result_lines(result, style)
-    yield summary(results)
+    yield _summary(results, "access")
 
 
-def summary(results: Iterable[ClaimResult]) -> str:
-    """``3 claims: 2 passed, 1 excepted``."""
+def _summary(results: Sequence[ClaimResult | ClusterTestResult], about: str) -> str:
+    """``3 claims about access: 2 passed, 1 excepted``."""
     counts = Counter(result.standing for result in results)
     parts = ", ".join(f"{counts[standing]:,} {standing}" for standing in ClaimStatus if counts[standing])
-    return f"{counted(counts.total(), 'claim')} about access" + (f": {parts}" if parts else "")
+    return f"{counted(len(results), 'claim')} about {about}" + (f": {parts}" if parts else "")
 
 
 def result_lines(result: ClaimResult, style: Style = plain) -> Iterator[str]:
@@ -231,7 +233,7 @@ def _mending(mending: Remediation) -> Iterator[str]:
 
 def claim_entry(result: ClaimResult) -> documents.ClaimEntry:
     """One result as commands print it for programs."""
-    test, verdict, exception = result.test, result.verdict, result.test.exception
+    test, verdict = result.test, result.verdict
     decided = verdict or result.combinations
     return documents.ClaimEntry(
         test=test.name,
@@ -249,9 +251,7 @@ def claim_entry(result: ClaimResult) -> documents.ClaimEntry:
         mending=None
         if result.mending is None
         else documents.RemediationEntry(tuple(result.mending.create), tuple(result.mending.delete)),
-        exception=None
-        if exception is None
-        else documents.ExceptionEntry(exception.reason, str(exception.expires), exception.ticket),
+        exception=_exception_entry(result),
         breaking=() if result.combinations is None else tuple(map(combination_entry, result.combinations.breaking)),
     )
 

@@ -494,8 +494,8 @@ def reach_lines(results: Sequence[tuple[AccessView, ReachAnswer]], style: Style 
                     safe(f"    {region.describe()}: {_moves(moves, answer.evidence)}")
                     for region, moves in moved[:_SHOWN]
                 )
-                if more := len(moved) - _SHOWN:
-                    yield from [f"    and {more:,} more; --output json has each"] if more > 0 else []
+                if len(moved) > _SHOWN:
+                    yield f"    and {len(moved) - _SHOWN:,} more; --output json has each"
         if answer.gap:
             yield style("warn", f"The {answer.gap} are not known: dead letter queues of share groups are not seen.")
         if answer.tokens is not None and answer.tokens.gap:
