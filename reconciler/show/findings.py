@@ -250,7 +250,7 @@ def _policy_checks(policies: PoliciesEntry, cluster: str) -> Iterator[Check]:
         broken += 1
         lines = tuple(f"topic {as_name(form.topic)} at {as_name(str(form.place))}: {form.message}" for form in found)
         message = ticked(found[0].reason) if found[0].reason else counted(len(found), "finding")
-        standing = min((_policy_standing(form) for form in found), key=tuple(CheckStatus).index)
+        standing = min(map(_standing, found), key=tuple(CheckStatus).index)
         yield Check("TopicPolicy", rule, cluster, standing, message, lines, found[0].place)
     if policies.rules > broken:
         kept = f"{counted(policies.topics, 'topic')} against {counted(policies.rules - broken, 'rule')}"
@@ -262,22 +262,15 @@ def _rule_name(form: PolicyEntry) -> str:
     return f"{form.policy}/{form.policy_rule}" if form.policy_rule else form.policy
 
 
-def _policy_standing(form: PolicyEntry) -> CheckStatus:
+def _standing(form: ClaimEntry | ClusterTestEntry | PolicyEntry) -> CheckStatus:
+    """What came of a claim, or of a rule for topics, of which only what is not kept has a form."""
+    if form.standing == "passed":
+        return CheckStatus.PASSED
     if form.standing == "excepted":
         return CheckStatus.EXCEPTED
     if not form.stops:
         return CheckStatus.WARNED
     return CheckStatus.UNDECIDED if form.standing == "undecided" else CheckStatus.FAILED
-
-
-def _standing(claim: ClaimEntry | ClusterTestEntry) -> CheckStatus:
-    if claim.standing == "passed":
-        return CheckStatus.PASSED
-    if claim.standing == "excepted":
-        return CheckStatus.EXCEPTED
-    if not claim.stops:
-        return CheckStatus.WARNED
-    return CheckStatus.UNDECIDED if claim.standing == "undecided" else CheckStatus.FAILED
 
 
 def _broken(claim: ClaimEntry) -> Iterator[str]:

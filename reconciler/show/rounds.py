@@ -2,7 +2,7 @@
 
 import datetime
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
 from typing import Final
@@ -147,25 +147,11 @@ class RoundHistory:
             gauge = Gauge(name, words, ["cluster"], registry=registry)
             for cluster, totals in dict(self._totals).items():
                 gauge.labels(safe(cluster)).set(getattr(totals, value))
-        last = Gauge(
-            "reconciler_serve_round_ok", "Whether the last round read the cluster", ["cluster"], registry=registry
-        )
-        waiting = Gauge(
-            "reconciler_serve_expired_live", "Expired bindings that are live", ["cluster"], registry=registry
-        )
-        held = Gauge(
-            "reconciler_serve_held_back", "Why the last round did less than it would", ["cluster"], registry=registry
-        )
-        ends = Gauge(
-            "reconciler_serve_next_end_timestamp_seconds", "When the next access ends", ["cluster"], registry=registry
-        )
-        for cluster, found in self.latest.items():
-            label = safe(cluster)
-            last.labels(label).set(not found.failure)
-            waiting.labels(label).set(found.waiting)
-            held.labels(label).set(len(found.held_back))
-            if found.next_end is not None:
-                ends.labels(label).set(int(found.next_end.timestamp()))
+        for name, words, measured in _OF_LAST:
+            gauge = Gauge(name, words, ["cluster"], registry=registry)
+            for cluster, found in self.latest.items():
+                if (number := measured(found)) is not None:
+                    gauge.labels(safe(cluster)).set(number)
         return generate_latest(registry).decode()
 
 
@@ -174,4 +160,15 @@ _TOTALS: Final = (
     ("reconciler_serve_failed_rounds", "Rounds since the server began that could not read the cluster", "failures"),
     ("reconciler_serve_revoked", "Expired bindings deleted since the server began", "revoked"),
     ("reconciler_serve_removed", "Bindings of dead runs removed since the server began", "removed"),
+)
+#: Of the last round of a cluster; ``None`` where it has none.
+_OF_LAST: Final[tuple[tuple[str, str, Callable[[Round], float | None]], ...]] = (
+    ("reconciler_serve_round_ok", "Whether the last round read the cluster", lambda one: not one.failure),
+    ("reconciler_serve_expired_live", "Expired bindings that are live", lambda one: one.waiting),
+    ("reconciler_serve_held_back", "Why the last round did less than it would", lambda one: len(one.held_back)),
+    (
+        "reconciler_serve_next_end_timestamp_seconds",
+        "When the next access ends",
+        lambda one: None if one.next_end is None else int(one.next_end.timestamp()),
+    ),
 )
