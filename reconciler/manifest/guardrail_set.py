@@ -75,8 +75,10 @@ def with_guardrails(manifests: Manifests, sources: Iterable[Source]) -> Manifest
 
 def guardrails_digest(sources: Iterable[Source]) -> str:
     """``sha256:…`` of the documents that judge, as they are written, whatever file each is in."""
-    documents = judging_documents(sources, KINDS)
-    found = [compact([one.heading.kind, one.heading.name, one.root.plain]) for one in documents]
+    found = [
+        compact([document.heading.kind, document.heading.name, document.root.plain])
+        for document in judging_documents(sources, KINDS)
+    ]
     return "sha256:" + hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -163,12 +163,12 @@ _TOTALS: Final = (
 )
 #: Of the last round of a cluster; ``None`` where it has none.
 _OF_LAST: Final[tuple[tuple[str, str, Callable[[Round], float | None]], ...]] = (
-    ("reconciler_serve_round_ok", "Whether the last round read the cluster", lambda one: not one.failure),
-    ("reconciler_serve_expired_live", "Expired bindings that are live", lambda one: one.waiting),
-    ("reconciler_serve_held_back", "Why the last round did less than it would", lambda one: len(one.held_back)),
+    ("reconciler_serve_round_ok", "Whether the last round read the cluster", lambda last: not last.failure),
+    ("reconciler_serve_expired_live", "Expired bindings that are live", lambda last: last.waiting),
+    ("reconciler_serve_held_back", "Why the last round did less than it would", lambda last: len(last.held_back)),
     (
         "reconciler_serve_next_end_timestamp_seconds",
         "When the next access ends",
-        lambda one: None if one.next_end is None else int(one.next_end.timestamp()),
+        lambda last: None if last.next_end is None else int(last.next_end.timestamp()),
     ),
 )
