@@ -4,7 +4,7 @@ A principal can differ from everybody else only on names that its own bindings m
 else, and rows for single principals, which override them on the names they cover. No row is about super users.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Annotated, Final, NamedTuple, TypeAlias
@@ -232,9 +232,8 @@ class InterpretationDifference:
 
 def _moved_names(kind: ResourceType, before: Interpretation, after: Interpretation) -> set[NameSet]:
     """The names of the patterns on which bindings come or go."""
-    groups = [group for group in before.cover.changed_groups(after.cover) if group[0] is kind]
-    pairs = ([frozenset(one.cover.bindings(*group)) for one in (before, after)] for group in groups)
-    return {names_of(pattern) for old, new in pairs for pattern, _ in old ^ new}
+    moved = before.cover.moved(after.cover)
+    return {names_of(pattern) for (of_kind, _), group in moved.items() if of_kind is kind for pattern, _ in group}
 
 
 # What a change does for certain, and what it may do, where some entries of a cluster are guesses.
@@ -497,9 +496,13 @@ class AccessDifference:
         """Whether anybody gains anything."""
         return any(row.gained for row in self.all_rows())
 
-    def reached_with_exceptions(self, limit: int | None = None) -> list[DifferenceRow]:
+    def reached_with_exceptions(
+        self, limit: int | None = None, among: Container[str] | None = None
+    ) -> list[DifferenceRow]:
         """The same, including exceptions. The rows of all principals are computed once and cached."""
-        # Callers that print a limited number of rows must not pay for a principal more.
+        # Callers that print a limited number of rows, or ask about some, must not pay for a principal more.
+        if among is not None:
+            return self._rows_of(who for who in self.reached_principals() if who in among)
         if limit is not None:
             return self._rows_of(islice(self.reached_principals(), limit))
         if self._reached is None:

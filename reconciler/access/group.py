@@ -19,6 +19,7 @@ from reconciler.model.acl import (
     ResourcePattern,
 )
 from reconciler.model.flavor import KafkaVersion
+from reconciler.model.frozen import Layers
 
 # Operations as bits: OR the masks of all entries that match a request, and every operation is decided at once.
 #
@@ -179,7 +180,7 @@ class BindingGroup:
     def _setup(
         self,
         bindings: Collection[AclBinding],
-        rules: dict[str, dict[NameSet, int]],
+        rules: Mapping[str, Mapping[NameSet, int]],
         tables: dict[str, NameIndex],
         ordered: list[NameSet],
         ranges: RangeIndex | None,
@@ -197,16 +198,15 @@ class BindingGroup:
     ) -> "BindingGroup":
         """The group of ``bindings``, which are those of this one but for the few of ``moved``.
 
-        The tables of the others are copied, which takes a small part of compiling them.
+        It shares the tables of the others.
         """
-        masks: dict[str, dict[NameSet, int]] = {}
+        masks: dict[str, dict[NameSet, int | None]] = {}
         for pattern, entry in moved:
-            masks.setdefault(entry.host, {})[names_of(pattern)] = _mask(bindings, pattern, entry)
-        rules, tables = self.rules.copy(), self.tables.copy()
+            masks.setdefault(entry.host, {})[names_of(pattern)] = _mask(bindings, pattern, entry) or None
+        rules, tables = {**self.rules}, self.tables.copy()
         for host, changed in masks.items():
-            own = rules.pop(host, {}) | changed
-            for key in [key for key, mask in changed.items() if not mask]:
-                del own[key]
+            before = rules.pop(host, None)
+            own = (before if isinstance(before, Layers) else Layers(before)).with_items(changed)
             table = tables.pop(host, None)
             if own:
                 rules[host] = own
@@ -222,7 +222,8 @@ class BindingGroup:
         copy._setup(bindings, rules, tables, ordered, ranges)
         copy._step = self._mark, keys
         if self._bits is not None:
-            copy._bits = reduce(or_, chain.from_iterable(changed.values() for changed in masks.values()), self._bits)
+            new = chain.from_iterable(changed.values() for changed in masks.values())
+            copy._bits = reduce(or_, filter(None, new), self._bits)
         if masks.keys() <= {WILDCARD}:
             copy._host_index = self._host_index
         return copy

@@ -33,7 +33,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.flavor import KafkaVersion
-from reconciler.model.frozen import without_collector
+from reconciler.model.frozen import Layers, without_collector
 
 # Principals by the names that they have bindings on.
 
@@ -205,23 +205,23 @@ class _Covered:
         self._counts = counts
         self._first = self._more = self.names = NameCoverage(map(names_of, set(counts.patterns())))
         #: By how much a pattern has more or fewer bindings than at first, those that it had none of, and has none of.
-        self._moved: dict[ResourcePattern, int] = {}
+        self._moved = Layers[ResourcePattern, int]()
         self._new: frozenset[NameSet] = frozenset()
-        self._gone: frozenset[NameSet] = frozenset()
+        self._gone = Layers[NameSet, bool]()
 
     def after(self, removed: Iterable[ResourcePattern], added: Iterable[ResourcePattern]) -> "_Covered":
         """The same where the bindings on these patterns go and come."""
-        moved, touched = dict(self._moved), set[ResourcePattern]()
+        moved: dict[ResourcePattern, int] = {}
         for patterns, step in ((removed, -1), (added, 1)):
             for pattern in patterns:
-                moved[pattern] = moved.get(pattern, 0) + step
-                touched.add(pattern)
-        counts = self._counts.of(touched)
-        held = {pattern for pattern in touched if counts.get(pattern, 0) + moved[pattern]}
+                moved[pattern] = moved.get(pattern, self._moved.get(pattern, 0)) + step
+        counts = self._counts.of(moved.keys())
+        held = {pattern for pattern, more in moved.items() if counts.get(pattern, 0) + more}
         copy = _Covered.__new__(_Covered)
-        copy._counts, copy._first, copy._moved = self._counts, self._first, moved
+        copy._counts, copy._first, copy._moved = self._counts, self._first, self._moved.with_items(moved)
         copy._new = self._new.union(names_of(pattern) for pattern in held if pattern not in counts)
-        copy._gone = self._gone.difference(map(names_of, held)).union(map(names_of, touched - held))
+        there, gone = map(names_of, held), map(names_of, moved.keys() - held)
+        copy._gone = self._gone.with_items({**dict.fromkeys(there), **dict.fromkeys(gone, True)})
         copy._more = self._more if copy._new == self._new else NameCoverage(copy._new, self._first)
         copy.names = NameCoverage((), copy._more, copy._gone) if copy._gone else copy._more
         return copy
@@ -230,13 +230,14 @@ class _Covered:
 class _Family:
     """What the indexes have in common that come from one another by changes."""
 
-    __slots__ = ("compiled", "covered", "groups", "principals", "touched")
+    __slots__ = ("compiled", "covered", "groups", "large", "principals", "touched")
 
     def __init__(self, groups: _Groups) -> None:
         #: What the first index was made of.
         self.groups = groups
-        #: What any of them compiled last.
+        #: Of these what is compiled, and large ones of which some index changes a part.
         self.compiled: dict[GroupKey, BindingGroup] = {}
+        self.large: dict[GroupKey, Layers[AclBinding, bool]] = {}
         #: The groups that are otherwise in any of them than in the first.
         self.touched: set[GroupKey] = set()
         self.covered: dict[ResourceType, _Covered] = {}
@@ -260,8 +261,18 @@ def _holders(groups: Iterable[tuple[str, Iterable[AclBinding]]]) -> Holders:
     return ((who, map(_PATTERN, group)) for who, group in groups if ":" in who)
 
 
+class _Own:
+    """A group that is otherwise in an index than in the first: its bindings, compiled once for all that have it."""
+
+    __slots__ = ("bindings", "compiled")
+
+    def __init__(self, bindings: Collection[AclBinding], compiled: BindingGroup | None) -> None:
+        self.bindings = bindings
+        self.compiled = compiled
+
+
 class _Step(NamedTuple):
-    """How an index comes from another one: the bindings that went, and then those that came.
+    """How an index comes from another one: the bindings that went, and those that came.
 
     ``origin`` stands for the other one, and does not keep it; nor does ``covered``, which it fills.
     """
@@ -277,39 +288,31 @@ class _Step(NamedTuple):
             yield [pattern for pattern, _ in bindings if pattern.resource_type is kind]
 
     def moved(self) -> dict[GroupKey, list[AclBinding]]:
-        """By group, the bindings that are in one of the two indexes alone."""
-        found: dict[GroupKey, list[AclBinding]] = {}
-        back = set(self.removed).intersection(self.added)
+        """The same by group."""
+        groups: dict[GroupKey, list[AclBinding]] = {}
         for binding in (*self.removed, *self.added):
-            if binding not in back:
-                found.setdefault((binding.pattern.resource_type, binding.entry.principal), []).append(binding)
-        return found
+            groups.setdefault((binding.pattern.resource_type, binding.entry.principal), []).append(binding)
+        return groups
 
 
 class Index:
     """Bindings, indexed for requests of one principal, host and name."""
 
-    __slots__ = ("_changed", "_compiled", "_covered", "_family", "_mark", "_step", "_views", "version")
+    __slots__ = ("_changed", "_covered", "_family", "_mark", "_step", "_views", "version")
 
     def __init__(self, bindings: Iterable[AclBinding], version: KafkaVersion) -> None:
         """Group the bindings; about 0.25 s for 100,000."""
         unique = bindings if isinstance(bindings, set | frozenset | Mapping) else dict.fromkeys(bindings)
         with without_collector():
             groups = _grouped(unique)
-        self._setup(_Family(groups), {}, {}, None, version)
+        self._setup(_Family(groups), Layers(), None, version)
 
     def _setup(
-        self,
-        family: _Family,
-        changed: dict[GroupKey, Collection[AclBinding]],
-        compiled: dict[GroupKey, BindingGroup],
-        step: _Step | None,
-        version: KafkaVersion,
+        self, family: _Family, changed: Layers[GroupKey, _Own], step: _Step | None, version: KafkaVersion
     ) -> None:
         self._family = family
         #: The groups that are otherwise in this one than in the first index; an empty one is not there.
         self._changed = changed
-        self._compiled = compiled
         self._step, self._mark = step, object()
         self._views: dict[tuple[ResourceType, str, str], tuple[NameIndex, ...]] = {}
         self._covered: dict[ResourceType, _Covered] = {}
@@ -317,44 +320,54 @@ class Index:
 
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Index":
         """The same without ``removed`` and with ``added``; removing an absent binding changes nothing."""
-        changed: dict[GroupKey, dict[AclBinding, None]] = {}
-        gone: list[AclBinding] = []
-        new: list[AclBinding] = []
-        for bindings, moved in ((removed, gone), (added, new)):
+        moved: dict[GroupKey, dict[AclBinding, bool]] = {}
+        groups: dict[GroupKey, Collection[AclBinding]] = {}
+        for bindings, comes in ((removed, False), (added, True)):
             for binding in bindings:
                 group_key = (binding.pattern.resource_type, binding.entry.principal)
-                if group_key not in changed:
-                    changed[group_key] = dict.fromkeys(self.bindings(*group_key))
-                group = changed[group_key]
-                if (binding in group) is (moved is new):
-                    continue
-                moved.append(binding)
-                if moved is gone:
-                    del group[binding]
-                else:
-                    group[binding] = None
+                if group_key not in groups:
+                    groups[group_key] = self._searchable(group_key)
+                    moved[group_key] = {}
+                group = moved[group_key]
+                if (binding in groups[group_key]) is not comes:
+                    group[binding] = comes
+                else:  # removed before, or nothing new
+                    group.pop(binding, None)
+        moved = {group_key: group for group_key, group in moved.items() if group}
+        gone, new = ([b for group in moved.values() for b in group if group[b] is comes] for comes in (False, True))
         for pattern, entry in new:
             if ":" in entry.principal:
                 self._family.principals_of(pattern.resource_type).add(entry.principal, pattern)
-        self._family.touched.update(changed)
+        self._family.touched.update(moved)
         copy = Index.__new__(Index)
+        own = {group_key: self._own(group_key, groups[group_key], group) for group_key, group in moved.items()}
         step = _Step(self._mark, gone, new, self._covered)
-        held = {key: group if len(group) >= _LARGE else tuple(group) for key, group in changed.items()}
-        copy._setup(self._family, {**self._changed, **held}, self._compiled_with(held, step), step, self.version)
+        copy._setup(self._family, self._changed.with_items(own), step, self.version)
         return copy
 
-    def _compiled_with(
-        self, changed: Mapping[GroupKey, Collection[AclBinding]], step: _Step
-    ) -> dict[GroupKey, BindingGroup]:
-        """The compiled groups that the step leaves as they are, and large ones of which it changes little."""
-        compiled = dict(self._compiled)
-        moved = step.moved()
-        for key, group in changed.items():
-            old = compiled.pop(key, None)
-            few = moved.get(key, ())
-            if old is not None and len(group) >= max(_LARGE, _ONE_IN * len(few)):
-                compiled[key] = old.with_changes(group, few, self.version)
-        return compiled
+    def _searchable(self, group_key: GroupKey) -> Collection[AclBinding]:
+        """The bindings of a group, to look for some in them."""
+        group = self.bindings(*group_key)
+        if len(group) < _LARGE or isinstance(group, Layers):
+            return group
+        large = self._family.large
+        if group_key not in large:
+            large[group_key] = Layers(dict.fromkeys(group, True))
+        return large[group_key]
+
+    def _own(self, group_key: GroupKey, group: Collection[AclBinding], moved: Mapping[AclBinding, bool]) -> _Own:
+        """A group that the step changes; of a large one that is compiled, and of which it changes little, as well."""
+        few = len(moved)
+        if isinstance(group, Layers):
+            group = group.with_items({binding: came or None for binding, came in moved.items()})
+        else:
+            group = (*(one for one in group if one not in moved), *(one for one, came in moved.items() if came))
+            group = group if len(group) < _LARGE else Layers(dict.fromkeys(group, True))
+        now = self._changed.get(group_key)
+        old = self._family.compiled.get(group_key) if now is None else now.compiled
+        if old is None or len(group) < max(_LARGE, _ONE_IN * few):
+            return _Own(group, None)
+        return _Own(group, old.with_changes(group, moved, self.version))
 
     def __iter__(self) -> Iterator[AclBinding]:
         """Every binding, grouped."""
@@ -365,12 +378,10 @@ class Index:
 
     def _of_kind(self, kind: ResourceType) -> Iterator[tuple[str, Collection[AclBinding]]]:
         """Who has bindings on one resource type, and those."""
-        groups, changed = self._family.groups.get(kind, _NOBODYS), self._changed
-        if not changed:
-            yield from groups.items()
-            return
-        yield from ((who, group) for who, group in groups.items() if (kind, who) not in changed)
-        yield from ((who, group) for (of_kind, who), group in changed.items() if of_kind is kind and group)
+        groups = self._family.groups.get(kind, _NOBODYS)
+        changed = {who: own.bindings for (of_kind, who), own in self._changed.items() if of_kind is kind}
+        yield from ((who, group) for who, group in groups.items() if who not in changed)
+        yield from ((who, group) for who, group in changed.items() if group)
 
     def group_keys(self) -> Iterator[GroupKey]:
         """Who has bindings on which resource type."""
@@ -378,22 +389,24 @@ class Index:
 
     def bindings(self, resource_type: ResourceType, principal: str) -> Collection[AclBinding]:
         """One principal's own bindings on one type."""
-        if self._changed and (found := self._changed.get((resource_type, principal))) is not None:
-            return found
+        if self._changed and (own := self._changed.get((resource_type, principal))) is not None:
+            return own.bindings
         return self._family.groups.get(resource_type, _NOBODYS).get(principal, ())
 
     def group(self, resource_type: ResourceType, principal: str) -> BindingGroup | None:
         """One principal's compiled bindings on one type, or ``None`` if there are none."""
         group_key = (resource_type, principal)
-        group = self._compiled.get(group_key)
         # Compile on first use: most requests concern few of the principals.
-        if group is None and (found := self.bindings(resource_type, principal)):
-            # Two states of a cluster have most groups in common, and are compared principal by principal.
-            shared = self._family.compiled
-            group = shared.get(group_key)
-            if group is None or group.bindings is not found:
-                group = shared[group_key] = BindingGroup(found, self.version)
-            self._compiled[group_key] = group
+        own = self._changed.get(group_key) if self._changed else None
+        if own is not None:
+            if own.compiled is None and own.bindings:
+                own.compiled = BindingGroup(own.bindings, self.version)
+            return own.compiled
+        # Two states of a cluster have most groups in common, and are compared principal by principal.
+        shared = self._family.compiled
+        group = shared.get(group_key)
+        if group is None and (found := self.bindings(*group_key)):
+            group = shared[group_key] = BindingGroup(found, self.version)
         return group
 
     def view(self, resource_type: ResourceType, principal: str, host: str) -> tuple[NameIndex, ...]:
@@ -412,15 +425,19 @@ class Index:
 
     def changed_groups(self, other: "Index") -> list[GroupKey]:
         """The groups that differ between two indexes, sorted."""
+        return sorted(self.moved(other))
+
+    def moved(self, other: "Index") -> Mapping[GroupKey, Collection[AclBinding]]:
+        """By group, the bindings that are in one of two indexes alone."""
         for one, base in ((other, self), (self, other)):
             if one._step is not None and one._step.origin is base._mark:
-                return sorted(one._step.moved())
+                return one._step.moved()
         if self._family is other._family:
             keys = self._changed.keys() | other._changed.keys()
         else:
             keys = {*self.group_keys(), *other.group_keys()}
-        found = ((key, self.bindings(*key), other.bindings(*key)) for key in keys)
-        return sorted(key for key, old, new in found if old is not new and set(old) != set(new))
+        pairs = ((key, self.bindings(*key), other.bindings(*key)) for key in keys)
+        return {key: moved for key, old, new in pairs if old is not new and (moved := frozenset(old) ^ frozenset(new))}
 
     def principals(self, resource_type: ResourceType, zones: list[NameSet]) -> set[str]:
         """Who has bindings of one type that share a name with one of ``zones``; those without a colon are left out."""
@@ -460,9 +477,9 @@ class Index:
             removed, added = step.patterns(kind)
             return before.after(removed, added) if removed or added else before
         first, removed, added = self._family.groups.get(kind, _NOBODYS), [], []
-        for (of_kind, who), group in self._changed.items():
+        for (of_kind, who), own in self._changed.items():
             if of_kind is kind:
-                old, new = frozenset(first.get(who, ())), frozenset(group)
+                old, new = frozenset(first.get(who, ())), frozenset(own.bindings)
                 removed += [pattern for pattern, _ in old - new]
                 added += [pattern for pattern, _ in new - old]
         return self._family.first_covered(kind).after(removed, added)

@@ -7,7 +7,7 @@ Topics: the names that Kafka accepts. CLUSTER: its one name. All other types: an
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, count, islice
 from typing import Annotated, Any, Final, NamedTuple
 
@@ -18,6 +18,7 @@ from reconciler.codec.objects import derived, field, single
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import CLUSTER_NAME, WILDCARD, PatternType, ResourcePattern, ResourceType
 from reconciler.model.characters import ticked
+from reconciler.model.frozen import Layers
 from reconciler.model.says import REQUIRED, Says
 from reconciler.model.topic import MAX_TOPIC_NAME_LENGTH, topic_name_problem
 
@@ -437,31 +438,32 @@ class NameIndex:
         literals = {names.text: mask for names, mask in rules.items() if names.kind == LITERAL}
         # Most principals have names alone, and nothing around them.
         wide = self.base or self.prefixes
-        self.literals = {text: mask | self.under(text) for text, mask in literals.items()} if wide else literals
+        own = {text: mask | self.under(text) for text, mask in literals.items()} if wide else literals
         # The name * itself is the one such name that LITERAL * does match.
         if self.base:
-            self.literals[WILDCARD] = self.literals.get(WILDCARD, 0) | self.under(WILDCARD) | self.base
+            own[WILDCARD] = own.get(WILDCARD, 0) | self.under(WILDCARD) | self.base
+        self.literals: Mapping[str, int] = own
 
     def with_changes(self, rules: Mapping[NameSet, int], keys: Iterable[NameSet]) -> "NameIndex":
-        """The index of ``rules``, which differ from those of this one on ``keys`` alone; what stays is copied."""
+        """The index of ``rules``, which differ from those of this one on ``keys`` alone; what stays is shared."""
         keys = sorted(keys)
         # New prefixes move all others to another place. What every name inherits is worth no exception.
         if any(key.text[:1] in ("", WILDCARD) or not (key.literal or self._has_prefix(key.text)) for key in keys):
             return NameIndex(rules)
         copy = NameIndex.__new__(NameIndex)
         copy.base, copy.prefixes, copy.parents = self.base, self.prefixes, self.parents
-        copy.masks, copy.literals = self.masks.copy(), self.literals.copy()
-        for key in keys:
-            texts = [key.text]
-            if not key.literal:
-                copy._inherit(key.text, rules)
-                texts = [text for text in copy.literals if text.startswith(key.text)]
-            for text in texts:
-                mask = rules.get(literal(text))
-                if mask is None:
-                    copy.literals.pop(text, None)
-                else:
-                    copy.literals[text] = mask | copy.under(text)
+        prefixes = [key.text for key in keys if not key.literal]
+        copy.masks = self.masks.copy() if prefixes else self.masks
+        for prefix in prefixes:
+            copy._inherit(prefix, rules)
+        texts = {key.text for key in keys if key.literal}
+        for prefix in prefixes:
+            texts.update(text for text in self.literals if text.startswith(prefix))
+        masks = {text: rules.get(literal(text)) for text in texts}
+        literals = self.literals if isinstance(self.literals, Layers) else Layers(self.literals)
+        copy.literals = literals.with_items(
+            {text: None if mask is None else mask | copy.under(text) for text, mask in masks.items()}
+        )
         return copy
 
     def _has_prefix(self, text: str) -> bool:
@@ -507,7 +509,7 @@ class NameCoverage:
     __slots__ = ("_first", "_gone", "_literals", "_table", "_wide")
 
     def __init__(
-        self, keys: Iterable[NameSet], first: "NameCoverage | None" = None, gone: Set[NameSet] = frozenset()
+        self, keys: Iterable[NameSet], first: "NameCoverage | None" = None, gone: Collection[NameSet] = ()
     ) -> None:
         """Compile the name sets, each of which is a prefix or one name.
 

@@ -1,14 +1,18 @@
 """Immutable mappings, and building many values without the cyclic collector.
 
-An immutable mapping: sorted by key, hashable, picklable, equal to any mapping with the same items.
+One is sorted by key, hashable, picklable, equal to any mapping with the same items. The other comes from one of its
+kind by few changes, and shares the rest with it.
 """
 
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar, overload
 
 V_co = TypeVar("V_co", covariant=True)
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_Other = TypeVar("_Other")
 #: New objects before the cyclic collector looks at them, instead of 700: some 20 MB, the most garbage that can wait.
 _NEW_OBJECTS: Final = 200_000
 
@@ -46,6 +50,67 @@ class FrozenMap(Mapping[str, V_co], Generic[V_co]):
     def __repr__(self) -> str:
         """Shows the items."""
         return f"FrozenMap({self._items})"
+
+
+class Layers(Mapping[_Key, _Value]):
+    """Immutable. To change one takes no copy of it: a thousand that come from one another have most in common.
+
+    The layers are dictionaries, the newest first, where ``None`` is for a key that is gone. Each is at most half as
+    large as the next one, so there are few of them, and an item is copied as often at most.
+    """
+
+    __slots__ = ("_layers", "_length")
+
+    def __init__(self, items: Mapping[_Key, _Value] | None = None) -> None:
+        """Of a copy of ``items``."""
+        self._layers: tuple[dict[_Key, _Value | None], ...] = ({**items},) if items else ()
+        self._length = len(items or ())
+
+    def with_items(self, changed: Mapping[_Key, _Value | None]) -> "Layers[_Key, _Value]":
+        """The same with these items, and without the keys of which the value is ``None``."""
+        copy = Layers[_Key, _Value]()
+        copy._length = self._length + sum(
+            (value is not None) - (self.get(key) is not None) for key, value in changed.items()
+        )
+        newest, below = {**changed}, self._layers
+        while below and len(below[0]) < 2 * len(newest):
+            newest, below = {**below[0], **newest}, below[1:]
+        copy._layers = (newest, *below)
+        return copy
+
+    @overload
+    def get(self, key: _Key, /) -> _Value | None: ...
+    @overload
+    def get(self, key: _Key, /, default: _Value | _Other) -> _Value | _Other: ...
+
+    def get(self, key: _Key, /, default: _Value | _Other | None = None) -> _Value | _Other | None:
+        """The value, or ``default`` without one."""
+        for layer in self._layers:
+            if key in layer:
+                value = layer[key]
+                return default if value is None else value
+        return default
+
+    def __getitem__(self, key: _Key) -> _Value:
+        """The value; raises ``KeyError`` without one."""
+        if (value := self.get(key)) is None:
+            raise KeyError(key)
+        return value
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a value."""
+        return self.get(key) is not None  # type: ignore[arg-type]
+
+    def __iter__(self) -> Iterator[_Key]:
+        """The keys, the oldest first."""
+        whole: dict[_Key, _Value | None] = {}
+        for layer in reversed(self._layers):
+            whole.update(layer)
+        return (key for key, value in whole.items() if value is not None)
+
+    def __len__(self) -> int:
+        """How many keys there are."""
+        return self._length
 
 
 # Suspends Python's cyclic collector while many small values are built, none of them in a cycle.

@@ -55,8 +55,8 @@ KNOWN_OF_ACCESS: Final = (
             ),
             (
                 "index.py",
-                "old = compiled.pop(key, None)",
-                "old = compiled.get(key)",
+                "own = self._changed.get(group_key) if self._changed else None",
+                "own = None",
                 "groups compiled before a change are not kept after it",
             ),
             (
