@@ -32,6 +32,7 @@ from reconciler.model.acl import (
     ResourceType,
 )
 from reconciler.model.desired import Declaration, DesiredState, Expiry, Origin
+from reconciler.model.frozen import Layers
 from reconciler.model.scope import NameSelector, Selector
 from reconciler.model.state import ClusterState
 from reconciler.plan.file import parse_plan, plan_text
@@ -39,8 +40,9 @@ from reconciler.plan.observed import Facts
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.propose import Request, propose
 from reconciler.plan.review import ends as ending
+from reconciler.plan.review.access_change import Transition
 from reconciler.plan.review.access_review import AccessTrend
-from reconciler.plan.review.callouts import meaning_charges
+from reconciler.plan.review.callouts import Charge, meaning_charges
 from reconciler.results.findings import ClaimResult, ClaimStatus
 from tests.property.naive import Ask, permitted
 from tests.worlds import bindings
@@ -262,37 +264,67 @@ def test_what_ends_gives_is_what_indexes_made_anew_say(
     assert later > 10
 
 
+class Whole:
+    """Judges all steps at each end, by states that are made of all that has ended."""
+
+    asked = 0
+
+    def __init__(self, found: Transition, facts: Facts) -> None:
+        self.found, self.facts = found, facts
+        self.ended: set[AclBinding] = set()
+
+    def charges(self, ended: Iterable[AclBinding], facts: Facts) -> tuple[Charge, ...]:
+        Whole.asked += 1
+        found = self.found
+        self.ended.update(ended)
+        gone = self.ended.difference(found.created)
+        created = tuple(one for one in found.created if one not in self.ended)
+        before, stated = (one.with_changes((), gone) for one in (found.before, found.stated))
+        after = before.with_changes(created, found.deleted)
+        return meaning_charges(Transition(before, after, created, found.deleted, stated), facts)
+
+
+def at_each_end(charges: Any, ended: Iterable[AclBinding]) -> None:
+    """Whatever ends, guards are asked."""
+    charges._since += ended
+    charges._asked = True
+
+
+#: What a platform may protect.
+PROTECTED: Final = (
+    Selector(resource_type=ResourceType.TOPIC, names=NameSelector(("xa",))),
+    Selector(
+        resource_type=ResourceType.TOPIC, names=NameSelector(prefixes=("x",)), principals=NameSelector(("User:b",))
+    ),
+    Selector(resource_type=ResourceType.CLUSTER, names=NameSelector(any_name=True)),
+    Selector(principals=NameSelector(("User:b",))),
+    Selector(principals=NameSelector(prefixes=("User:a",))),
+)
+
+
+@pytest.mark.parametrize("seed", [11, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("default_allow", [None, True, False])
-def test_guards_are_asked_at_each_end_that_they_may_judge(
-    monkeypatch: pytest.MonkeyPatch, *, default_allow: bool | None
-) -> None:
-    """To ask them at every end refuses nothing more."""
-    random, asked, refused = Random(11), [0, 0], 0
-    protect = (
-        Selector(resource_type=ResourceType.TOPIC, names=NameSelector(("xa",))),
-        Selector(resource_type=ResourceType.CLUSTER, names=NameSelector(any_name=True)),
-        Selector(principals=NameSelector(("User:b",))),
-    )
-    for _ in range(80):
+def test_guards_say_at_each_end_what_they_would_say_of_the_whole_plan(seed: int, *, default_allow: bool | None) -> None:
+    """They look at the steps alone that what ends may matter to."""
+    random, asked, refused, Whole.asked = Random(seed), 0, 0, 0
+    for _ in range(120):
         desired, live = drawn(random)
         if random.random() < 0.5:
             more = [AclBinding(CLUSTER, one.entry) for one in desired.bindings if random.random() < 0.2]
             ends = {one: Declaration(ORIGIN, expires=Expiry(random.choice(DAYS[:6]))) for one in more}
             desired = DesiredState({**desired.bindings, **ends})
         live = ClusterState("c", live.bindings | {one for one in desired.bindings if random.random() < 0.5})
-        chosen = tuple(one for one in protect if random.random() < 0.6)
-        terms = Terms("c", default_allow=default_allow, facts=Facts(protect=chosen))
+        chosen = tuple(one for one in PROTECTED if random.random() < 0.6)
+        facts = Facts(protect=chosen, principal=random.choice((None, "User:b")))
+        terms = Terms("c", default_allow=default_allow, facts=facts)
         request = Request(TODAY, Options(allow_deletes=True))
         with patch.object(ending, "meaning_charges", side_effect=meaning_charges) as some:
             plan = propose(desired, live, terms, request)
-        with (
-            patch.object(ending, "meaning_charges", side_effect=meaning_charges) as each,
-            patch.object(ending._Charges, "_counts", return_value=True),
-        ):
+        with patch.object(ending, "_Steps", Whole), patch.object(ending._Charges, "end", at_each_end):
             assert propose(desired, live, terms, request).refusals == plan.refusals
-        asked = [asked[0] + some.call_count, asked[1] + each.call_count]
+        asked += some.call_count
         refused += any("ends" in one.message for one in plan.refusals)
-    assert asked[0] < asked[1]
+    assert asked < Whole.asked
     assert refused > 3
 
 
@@ -377,3 +409,75 @@ def test_ends_on_many_days_compile_no_group_again_and_ask_nobody_twice(
         counts.append((bindings_compiled, asked.call_count))
     assert counts[1][0] <= 4.4 * counts[0][0]
     assert counts[1][1] <= 4.4 * counts[0][1]
+
+
+@pytest.mark.parametrize("default_allow", [None, False])
+def test_guards_look_at_each_end_at_the_steps_that_it_matters_to(*, default_allow: bool | None) -> None:
+    """A plan creates everything, with an end to each DENY: no end asks about the steps of the others."""
+    protect = (Selector(resource_type=ResourceType.TOPIC, names=NameSelector(("elsewhere",))),)
+    counts = []
+    for size in (20, 80):
+        declared, moved = {}, 0
+        texts = (f"TOPIC:P:t{n}. User:s{n}@* ALLOW READ\nTOPIC:L:t{n}.x User:s{n}@* DENY READ" for n in range(size))
+        for n, one in enumerate(bindings(*"\n".join(texts).split("\n"))):
+            denied = one.entry.permission_type is AclPermissionType.DENY
+            end = Expiry(TODAY + datetime.timedelta(days=n + 1)) if denied else None
+            declared[one] = Declaration(ORIGIN, expires=end)
+
+        def with_changes(index: Index, added: Any, removed: Any, changed: Any = Index.with_changes) -> Index:
+            nonlocal moved
+            moved += len(added) + len(removed)
+            result: Index = changed(index, added, removed)
+            return result
+
+        terms = Terms("c", default_allow=default_allow, facts=Facts(protect=protect))
+        with (
+            patch.object(Index, "with_changes", with_changes),
+            patch.object(comparing, "_own_rows", side_effect=comparing._own_rows) as asked,
+        ):
+            plan = propose(DesiredState(declared), ClusterState("c"), terms, Request(TODAY))
+        assert len({row.since for row in plan.access.access_changes if row.since}) >= size
+        counts.append(moved + asked.call_count)
+    assert counts[1] < 4.4 * counts[0]
+
+
+@pytest.mark.parametrize("default_allow", [None, False])
+def test_an_end_copies_no_rules_that_stay(*, default_allow: bool | None) -> None:
+    """Of one principal with many: what is put together of them grows with what ends."""
+    counts = []
+    for size in (80, 320):
+        declared, copied = {}, 0
+        for n, one in enumerate(_one_principal(size)):
+            denied = one.entry.permission_type is AclPermissionType.DENY
+            end = Expiry(TODAY + datetime.timedelta(days=n + 1)) if denied else None
+            declared[one] = Declaration(ORIGIN, expires=end)
+
+        def with_items(layers: Any, changed: Any, made: Any = Layers.with_items) -> Any:
+            nonlocal copied
+            result = made(layers, changed)
+            copied += len(result._layers[0])
+            return result
+
+        def each(layers: Any, asked: Any = Layers.__iter__) -> Any:
+            nonlocal copied
+            for item in asked(layers):
+                copied += 1
+                yield item
+
+        def of_index(index: Index, kind: ResourceType, who: str, asked: Any = Index.bindings) -> Any:
+            nonlocal copied
+            found = asked(index, kind, who)
+            copied += 0 if isinstance(found, Layers) else len(found)
+            return found
+
+        live, terms = ClusterState("c", frozenset(declared)), Terms("c", default_allow=default_allow)
+        with (
+            patch.object(Layers, "with_items", with_items),
+            patch.object(Layers, "__iter__", each),
+            patch.object(Index, "bindings", of_index),
+        ):
+            plan = propose(DesiredState(declared), live, terms, Request(TODAY))
+        assert len({row.since for row in plan.access.access_changes if row.since}) == size
+        counts.append(copied)
+    # A layer more for each doubling.
+    assert counts[1] < 6 * counts[0]

@@ -366,15 +366,6 @@ class Transition:
         """Who gains and who loses what; computed once, when it is first asked for."""
         return compare_access(self.before, self.after, work=self.work)
 
-    def from_ends(self, ended: Collection[AclBinding]) -> "Transition":
-        """The same where these have ended before it as well: what is due to the steps and not to the ends alone."""
-        made = frozenset(self.created)
-        gone = [one for one in ended if one not in made]
-        created = tuple(one for one in self.created if one not in ended)
-        before, stated = self.before.with_changes((), gone), self.stated.with_changes((), gone)
-        work = work_for(len(created) + len(self.deleted))
-        return Transition(before, before.with_changes(created, self.deleted), created, self.deleted, stated, work)
-
 
 def authorizer_of(live: ClusterState, default_allow: bool | None) -> Authorizer:
     """What the bindings of a state mean but for those on reserved names; super users are reckoned like anybody."""

@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import lru_cache
 from itertools import chain
@@ -28,7 +28,6 @@ from reconciler.model.acl import (
 from reconciler.model.addresses import ANY_OTHER_HOST
 from reconciler.model.characters import as_name, binding_name, first_of
 from reconciler.model.desired import DesiredState
-from reconciler.model.flavor import KafkaVersion
 from reconciler.model.listing import Change
 from reconciler.model.says import AnyText, Says
 from reconciler.model.scope import NameSelector, Selector
@@ -312,26 +311,51 @@ def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, .
     return tuple(charge.refusal for charge in meaning_charges(found, facts))
 
 
-def meaning_charges(found: Transition | None, facts: Facts) -> tuple[Charge, ...]:
+class Concern(NamedTuple):
+    """Whose access guards judge, on which resource types; everybody else's always. ``None``: that of all.
+
+    ``moved`` are the principals of all steps, where a difference is of some of them: their rows come first.
+    """
+
+    kinds: frozenset[ResourceType]
+    principals: Set[str] | None
+    moved: Container[str] | None = None
+
+    def rows(self, difference: AccessDifference) -> list[DifferenceRow]:
+        """The rows of a difference that are to be judged, and the exceptions."""
+        reached = difference.reached_with_exceptions(among=self.principals)
+        rows = (*difference.rows, *difference.exceptions, *reached)
+        judged = [row for row in rows if row.region.resource_type in self.kinds]
+        return judged if self.moved is None else sorted(judged, key=self._order)
+
+    def _order(self, row: DifferenceRow) -> tuple[object, ...]:
+        reached = not (row.principal is None or self.moved is None or row.principal in self.moved)
+        return (reached, not (reached or row.gained or row.lost), row.order)
+
+
+#: What guards judge of a plan.
+OF_ALL: Final = Concern(frozenset(ResourceType), None)
+
+
+def meaning_charges(found: Transition | None, facts: Facts, concern: Concern = OF_ALL) -> tuple[Charge, ...]:
     """The same, with the rows of access that show which steps account for it."""
     if found is None:
         return ()
-    there = chain(found.before.interpretations.bindings, found.created)
-    on_cluster = [binding for binding in there if binding.pattern.resource_type is ResourceType.CLUSTER]
+    on_cluster = ResourceType.CLUSTER in concern.kinds
     return (
-        *map(Charge, _lockouts(found, facts, on_cluster)),
-        *_protected(found.difference, facts),
-        *_cluster_alter(found.difference),
-        *map(Charge, _broken(found.after)),
+        *map(Charge, _lockouts(found, facts) if on_cluster else ()),
+        *_protected(concern.rows(found.difference) if facts.protect else (), facts),
+        *(_cluster_alter(found.difference, concern.principals) if on_cluster else ()),
+        *map(Charge, _broken(found.after) if concern is OF_ALL else ()),
     )
 
 
-def _lockouts(found: Transition, facts: Facts, bindings: Collection[AclBinding]) -> Iterator[Refusal]:
+def _lockouts(found: Transition, facts: Facts) -> Iterator[Refusal]:
     """Who holds now what it needs on the cluster, and would hold it no longer, or not for certain.
 
-    ``bindings`` are those on the cluster, before and to be created.
     Default-allow is taken as it is stated, and as it is established.
     """
+    created = [binding for binding in found.created if binding.pattern.resource_type is ResourceType.CLUSTER]
     after = found.stated.with_changes(found.created, found.deleted)
     transitions = dict.fromkeys([(found.before, found.after), (found.stated, after)])
     needs: list[tuple[str, tuple[AclOperation, ...]]] = [(name, _BROKERS) for name in facts.inter_broker_principals]
@@ -347,7 +371,7 @@ def _lockouts(found: Transition, facts: Facts, bindings: Collection[AclBinding])
             if any(
                 _permits(before, principal, host, operation) and not _permits(after, principal, host, operation)
                 for before, after in transitions
-                for host in _hosts(bindings, principal, after.kafka_version)
+                for host in _hosts(found.before, created, principal)
             )
         ]
         if lost:
@@ -358,21 +382,22 @@ def _permits(authorizer: Authorizer, principal: str, host: str, operation: AclOp
     return authorizer.authorize(principal, host, operation, ResourceType.CLUSTER, CLUSTER_NAME).allowed is True
 
 
-def _hosts(bindings: Iterable[AclBinding], principal: str, version: KafkaVersion) -> set[str]:
-    """The hosts that the principal's of these bindings on the cluster name, and one that none of them does.
+def _hosts(before: Authorizer, created: Iterable[AclBinding], principal: str) -> set[str]:
+    """The hosts that the principal's bindings on the cluster name, before or ``created``, and one that none does.
 
     Texts that no connection comes from are left out: nobody held anything there.
     """
-    named = {binding.entry.host for binding in bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)}
-    return {host for host in named - {WILDCARD} if not is_dead(host, version)} | {ANY_OTHER_HOST}
+    who = (principal, WILDCARD_PRINCIPAL)
+    there = (before.interpretations.bindings_of(ResourceType.CLUSTER, name) for name in who)
+    named = {entry.host for _, entry in chain(*there, created) if entry.principal in who}
+    return {host for host in named - {WILDCARD} if not is_dead(host, before.kafka_version)} | {ANY_OTHER_HOST}
 
 
-def _protected(difference: AccessDifference, facts: Facts) -> Iterator[Charge]:
-    """Changes of effective access to a protected name or principal, whatever binding causes them; each object once."""
-    if not facts.protect:
-        return
-    # What is folded out of sight in a review is still judged here.
-    told = (*difference.rows, *difference.exceptions, *difference.reached_with_exceptions())
+def _protected(told: Collection[DifferenceRow], facts: Facts) -> Iterator[Charge]:
+    """Changes of effective access to a protected name or principal, whatever binding causes them; each object once.
+
+    What is folded out of sight in a review is still judged here.
+    """
     own = RowsByPlace(told)
     super_users = frozenset(facts.established_super_users)
     moved = _Moved(told)
@@ -457,7 +482,7 @@ def _ordered(names: NameSelector, kind: ResourceType) -> list[NameSet]:
     return sorted(map(names_of, names.patterns(kind)))
 
 
-def _cluster_alter(difference: AccessDifference) -> Iterator[Charge]:
+def _cluster_alter(difference: AccessDifference, among: Set[str] | None) -> Iterator[Charge]:
     """Who gains ALTER or ALTER_CONFIGS on the cluster, and so may do anything; each principal once.
 
     With ALTER_CONFIGS it adds a listener on which it logs in as anybody: see ``cluster-configs`` of ``callouts``.
@@ -467,7 +492,8 @@ def _cluster_alter(difference: AccessDifference) -> Iterator[Charge]:
     gaining = [row for row in difference.rows if _alters(row)]
     everybody = {str(row.hosts) for row in gaining if row.principal is None}
     if str(ANY_HOST) not in everybody:
-        gaining += [row for row in difference.reached() if _alters(row) and str(row.hosts) not in everybody]
+        reached = difference.reached_with_exceptions(among=among)
+        gaining += [row for row in reached if _alters(row) and str(row.hosts) not in everybody]
     altering = {_who(row) for row in gaining if AclOperation.ALTER in row.gained}
     by_principal: dict[str, list[DifferenceRow]] = {}
     for row in gaining:

@@ -13,12 +13,12 @@ from dataclasses import replace
 from itertools import islice
 from typing import Final, NamedTuple, TypeAlias
 
-from reconciler.access.authorizer import Authorizer
+from reconciler.access.authorizer import PROBE, Authorizer
 from reconciler.access.difference import AskedNames, compare_access
 from reconciler.access.effective import Access, access_of
 from reconciler.access.hosts import ANY_HOST, host_classes
 from reconciler.access.interpretation import unnamed_principal, work_for
-from reconciler.access.names import less, names_of
+from reconciler.access.names import ALL_NAMES, NameSet, less, names_of, outermost
 from reconciler.access.reach import ByNames, Hop, HopKind, Known, Reach, ReachRow
 from reconciler.model.acl import (
     WILDCARD_PRINCIPAL,
@@ -38,7 +38,7 @@ from reconciler.plan.observed import Facts
 from reconciler.plan.review import access_change
 from reconciler.plan.review.access_change import EVERYBODY_ELSE, AccessChange, DeclaredEnd, Transition
 from reconciler.plan.review.access_review import AccessReview, ReviewedGains, difference_review, known_topics
-from reconciler.plan.review.callouts import KEPT, Callout, Charge, meaning_charges, meaning_refusals
+from reconciler.plan.review.callouts import KEPT, Callout, Charge, Concern, meaning_charges, meaning_refusals
 from reconciler.policy.laws import NewAccess, law_of
 
 
@@ -110,47 +110,119 @@ class _Charges:
         self._found = found
         self._facts = facts
         self._refused = {(refusal.guard, refusal.object) for refusal in meaning_refusals(found, facts)}
-        self._ended: set[AclBinding] = set()
+        self._steps = _Steps(found, facts) if found else None
+        #: What has ended since guards were asked.
+        self._since: list[AclBinding] = []
         self._asked = False
         self.charges: list[Charge] = []
-        moved = (*found.created, *found.deleted) if found else ()
-        self._names = {kind: ByNames[None]() for kind in ResourceType}
-        for kind in {item.pattern.resource_type for item in moved}:
-            items = {names_of(item.pattern) for item in moved if item.pattern.resource_type is kind}
-            self._names[kind] = ByNames((names, None) for names in items)
-        self._writers = {item.entry.principal for item in moved if item.pattern.resource_type is ResourceType.TOPIC}
-        #: Whether a step may count on each topic.
-        self._everywhere = any(item.pattern.resource_type is ResourceType.CLUSTER for item in moved)
 
     def end(self, bindings: Collection[AclBinding]) -> None:
         """These are gone from now on."""
-        self._ended.update(bindings)
-        self._asked = self._asked or any(map(self._counts, bindings))
-
-    def _counts(self, ended: AclBinding) -> bool:
-        """Whether steps may give or take something else once this has ended."""
-        kind, principal = ended.pattern.resource_type, ended.entry.principal
+        self._since += bindings
         # Without protected names or principals, guards ask about rights on the cluster alone.
-        if kind is ResourceType.CLUSTER or not self._facts.protect:
-            return kind is ResourceType.CLUSTER
-        if self._everywhere or any(True for _ in self._names[kind].meeting(names_of(ended.pattern))):
-            return True
-        # Whoever may write to some topic may start an idempotent producer.
-        writes = kind is ResourceType.TOPIC and ended.entry.operation in (AclOperation.WRITE, AclOperation.ALL)
-        everybody = principal == WILDCARD_PRINCIPAL and bool(self._writers)
-        return writes and (everybody or not self._writers.isdisjoint({principal, WILDCARD_PRINCIPAL}))
+        on_cluster = any(item.pattern.resource_type is ResourceType.CLUSTER for item in bindings)
+        self._asked = self._asked or on_cluster or bool(self._facts.protect)
 
     def look_at(self, ending: DeclaredEnd) -> None:
         """What is due to the steps once all that has ended is gone."""
-        if self._found is None or not self._asked:
+        if self._steps is None or not self._asked:
             return
-        self._asked = False
-        for charge in meaning_charges(self._found.from_ends(self._ended), self._facts):
+        ended, self._since, self._asked = self._since, [], False
+        for charge in self._steps.charges(ended, self._facts):
             item = charge.refusal
             if (item.guard, item.object) not in self._refused:
                 self._refused.add((item.guard, item.object))
                 words = replace(item, message=f"{item.message}, {access_change.ending_words(ending)}")
                 self.charges.append(charge._replace(refusal=words))
+
+
+_WRITES: Final = (AclOperation.WRITE, AclOperation.ALL)
+
+
+class _Steps:
+    """The steps that something which ends may matter to: what they give and take may be otherwise from then on.
+
+    That is so on the names of what ends, for its principal, or for all where it is of ``User:*`` or default-allow may
+    be on. Else everybody else's access stays as it is. Whether a principal has it depends on its own bindings, so those
+    that guards protect by name are always asked about.
+    """
+
+    def __init__(self, found: Transition, facts: Facts) -> None:
+        self._before, self._stated = found.before, found.stated
+        self._created = dict.fromkeys(found.created, True)
+        self._deleted = frozenset(found.deleted)
+        #: What has ended and is still in ``before``.
+        self._gone: list[AclBinding] = []
+        worlds = found.before.interpretations
+        self._open = worlds.guesses or worlds.most.default_allow
+        named = (item.principals.literal for item in facts.protect if item.principals is not None)
+        self._watched = frozenset({WILDCARD_PRINCIPAL}.union(*named))
+        self._cluster_protected = any(
+            item.names is None or item.resource_type is ResourceType.CLUSTER for item in facts.protect
+        )
+        #: How many steps principals have.
+        self._moved = Counter(step.entry.principal for step in (*found.created, *found.deleted))
+        # By principal, those that are watched as User:*, and under None all together.
+        steps: dict[tuple[ResourceType, str | None], list[tuple[NameSet, AclBinding]]] = {}
+        for step in (*found.created, *found.deleted):
+            who = step.entry.principal
+            for group in (None, WILDCARD_PRINCIPAL if who in self._watched else who):
+                steps.setdefault((step.pattern.resource_type, group), []).append((names_of(step.pattern), step))
+        self._by_names = {key: ByNames(items) for key, items in steps.items()}
+
+    def charges(self, ended: Collection[AclBinding], facts: Facts) -> tuple[Charge, ...]:
+        """What is due to the steps where these have ended as well; what was due to them before may be left out."""
+        self._gone += [item for item in ended if item not in self._created]
+        for item in ended:
+            if self._created.pop(item, False):
+                who = item.entry.principal
+                self._moved[who] -= 1
+                if not self._moved[who]:
+                    del self._moved[who]
+        principals = {item.entry.principal for item in ended}
+        everybody = self._open or WILDCARD_PRINCIPAL in principals
+        groups = [None] if everybody else [*principals, WILDCARD_PRINCIPAL]
+        names: dict[ResourceType, list[NameSet]] = {}
+        for item in ended:
+            names.setdefault(item.pattern.resource_type, []).append(names_of(item.pattern))
+        if self._related(ended, groups):
+            names = {kind: [ALL_NAMES] for kind in ResourceType}
+        steps = dict.fromkeys(step for kind in names for step in self._near(kind, names[kind], groups))
+        created = tuple(step for step in steps if step in self._created)
+        deleted = tuple(step for step in steps if step in self._deleted)
+        if not created and not deleted:
+            return ()
+        alike = self._stated is self._before
+        self._before = self._before.with_changes((), self._gone)
+        self._stated = self._before if alike else self._stated.with_changes((), self._gone)
+        self._gone = []
+        before, work = self._before, work_for(len(self._created) + len(self._deleted))
+        moved = Transition(before, before.with_changes(created, deleted), created, deleted, self._stated, work)
+        whose = None if everybody else self._watched | principals
+        return meaning_charges(moved, facts, Concern(frozenset(names), whose, self._moved))
+
+    def _near(
+        self, kind: ResourceType, names: Iterable[NameSet], groups: Collection[str | None]
+    ) -> Iterator[AclBinding]:
+        """The steps on these names, and those that meet one of them: together they make rows as all steps do."""
+        indexes = [self._by_names[kind, group] for group in groups if (kind, group) in self._by_names]
+        near = (step for key in outermost(names) for index in indexes for step in index.meeting(key))
+        zones = outermost({*names, *(names_of(step.pattern) for step in near)}) if indexes else ()
+        return (step for zone in zones for index in indexes for step in index.meeting(zone))
+
+    def _related(self, ended: Iterable[AclBinding], groups: Collection[str | None]) -> bool:
+        """Whether rights on topics may count on the cluster, or the other way round."""
+        kinds = {item.pattern.resource_type for item in ended}
+        if ResourceType.TOPIC not in kinds:
+            return ResourceType.CLUSTER in kinds
+        if ResourceType.CLUSTER in kinds or any((ResourceType.CLUSTER, group) in self._by_names for group in groups):
+            return True
+        # Whoever may write to some topic may start an idempotent producer, which guards ask about if it is protected.
+        return self._cluster_protected and any(
+            item.entry.operation in _WRITES or (self._open and names_of(item.pattern).matches(PROBE))
+            for item in ended
+            if item.pattern.resource_type is ResourceType.TOPIC
+        )
 
 
 def _moments(
