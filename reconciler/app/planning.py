@@ -386,7 +386,7 @@ def _with_kept(plan: Plan, live: ClusterState, wanted: DesiredState, base: Manif
     declared = desired(base, before.name, plan.as_of)
     kept = kept_longer(live, wanted, declared, before.scope)
     access = replace(plan.access, callouts=(*plan.access.callouts, *kept))
-    otherwise = declared_otherwise(live, wanted, declared, plan.terms.prune)
+    otherwise = declared_otherwise(live, wanted, declared, plan.terms.prune, plan.terms.scope)
     return replace(plan, access=access, warnings=(*plan.warnings, *otherwise))
 
 

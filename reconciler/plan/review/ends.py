@@ -33,6 +33,7 @@ from reconciler.model.desired import FOREVER, Control, Declaration, DesiredState
 from reconciler.model.listing import NOT_READ, Create
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
+from reconciler.model.topic import Topic
 from reconciler.plan.kinds import kind_of
 from reconciler.plan.observed import Facts
 from reconciler.plan.review import access_change
@@ -311,12 +312,12 @@ def kept_longer(live: ClusterState, wanted: DesiredState, base: DesiredState, sc
 
 
 def declared_otherwise(
-    live: ClusterState, wanted: DesiredState, base: DesiredState, prune: Collection[str]
+    live: ClusterState, wanted: DesiredState, base: DesiredState, prune: Collection[str], scope: Scope
 ) -> Iterator[str]:
     """What the base declares otherwise, no step shows, and a later plan carries out without a further review.
 
-    A DENY, a limit, a login or configs that end sooner; another secret behind a password that is not set now; and the
-    last declarations of a kind that go, so that nothing compares what stays.
+    A DENY, a limit, a login or configs that end sooner; another secret behind a password that is not set now; and
+    declarations that go, so that nothing compares what stays: the last ones of a kind, and without an include each.
     """
     for binding, declaration in sorted(wanted.bindings.items(), key=lambda item: item[0]):
         was = base.bindings.get(binding)
@@ -332,13 +333,31 @@ def declared_otherwise(
             if now != then:
                 sources = [", ".join(map(as_name, some)) or "nowhere" for some in (now, then)]
                 yield f"{item.item.subject}: its next password comes from {sources[0]} instead of {sources[1]}"
+    let_go = [*_topics_let_go(live, wanted, base, prune, scope), *_listed_let_go(live, wanted, base, prune, scope)]
+    for subject in let_go:
+        yield f"{subject} is declared no more, and stays as it is: drift no longer reports it"
+
+
+def _topics_let_go(
+    live: ClusterState, wanted: DesiredState, base: DesiredState, prune: Collection[str], scope: Scope
+) -> Iterator[str]:
+    compared = scope.holds_topics and bool(wanted.topics)
+    there = {*live.topics, *live.unreadable_topics, *live.topic_names}
+    for name, item in sorted(base.topics.items() if Topic.KIND not in prune else ()):
+        stays = name not in wanted.topics and not item.absent and (name in there or live.topic_gap is not None)
+        if stays and not (compared and scope.owns_topic(name, declared=False)):
+            yield f"topic {name}"
+
+
+def _listed_let_go(
+    live: ClusterState, wanted: DesiredState, base: DesiredState, prune: Collection[str], scope: Scope
+) -> Iterator[str]:
     for kind, items in sorted(base.listed.items()):
-        if wanted.listed.get(kind) or kind in prune:
-            continue
-        there = live.listings.get(kind, NOT_READ)
-        for key, item in sorted(items.items()):
-            if not item.goes and (there.items is None or key in there.by_key):
-                yield f"{item.item.subject} is declared no more, and stays as it is: drift no longer reports it"
+        declared, there = wanted.listed.get(kind, {}), live.listings.get(kind, NOT_READ)
+        for key, item in sorted(items.items() if kind not in prune else ()):
+            stays = key not in declared and not item.goes and (there.items is None or key in there.by_key)
+            if stays and not (declared and scope.owns_listed(item.item, declared=False)):
+                yield item.item.subject
 
 
 def _denied(binding: AclBinding) -> str:
