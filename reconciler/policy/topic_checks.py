@@ -99,13 +99,9 @@ class TopicFacts:
 
 
 def facts_of(wanted: DesiredTopic, around: ClusterContext) -> TopicFacts:
-    """The facts of a declared topic on a cluster; explicit replica assignments determine its numbers."""
+    """The facts of a declared topic on a cluster; one with explicit replica assignments has its numbers from them."""
     topic, live = wanted.topic, around.live.get(wanted.topic.name)
     declared = {"partitions": topic.num_partitions, "replicationFactor": topic.replication_factor}
-    if topic.replica_assignments:
-        declared["partitions"] = len(topic.replica_assignments)
-        # The least replicated partition counts: rules demand a minimum.
-        declared["replicationFactor"] = min(map(len, topic.replica_assignments))
     defaults = {} if topic.name in around.unreadable else around.defaults
     kept = {name: _default(defaults, default) for name, default in _DEFAULTS.items()}
     if live is not None:

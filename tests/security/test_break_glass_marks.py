@@ -2,6 +2,7 @@
 
 import datetime
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +73,15 @@ def test_what_was_seen_or_doubted_is_in_the_audit_log_for_the_next_server(
     assert (found.revoked, len(found.held_back)) == (1, 1)
     assert OTHER in stage.live()
     assert GIVEN not in stage.live()
+
+
+def test_a_server_that_only_looks_writes_nothing_down(stage: Stage, tmp_path: Path) -> None:
+    """What it has seen would vouch for a mark to a server that acts."""
+    stage.give()
+    for act in (False, True):
+        audit = tmp_path / f"{act}.jsonl"
+        stage.round(replace(stage.another(audit), act=act))
+        assert (audit.exists() and "break-glass" in audit.read_text(encoding="utf-8")) is act
 
 
 def test_what_a_run_wrote_to_the_same_audit_log_needs_no_server_at_the_time(stage: Stage, at: SetTime) -> None:

@@ -202,3 +202,23 @@ def test_a_consent_in_a_new_document_is_looser() -> None:
     document = f"apiVersion: reconciler/v1\nkind: Ownership\nmetadata: {{name: more}}\nspec: {{consents: [{given}]}}\n"
     (change,) = guardrail_changes([Source("a.yaml", _BASE)], [Source("a.yaml", _BASE), Source("b.yaml", document)])
     assert change.meaning is Meaning.LOOSER
+
+
+def test_a_star_contains_nothing_where_it_is_no_pattern() -> None:
+    """A value of a config is compared letter by letter: the one that goes is not in the one that comes."""
+    rule = "replicationFactor: {min: 3}, message"
+    before, after = (
+        _BASE.replace(rule, f"configs: {{new.config: {{allowed: [{text}]}}}}, message") for text in ("abc", "'a*'")
+    )
+    found = guardrail_changes([Source("a.yaml", before)], [Source("a.yaml", after)])
+    places = sorted(change.field.rpartition("allowed")[2] for change in found)
+    assert places == ["[a*]", "[abc]"]
+
+
+def test_what_has_no_name_is_told_by_its_number() -> None:
+    overrides = (
+        "  topicDefaults: {overrides: [{matchLabels: {a: b}, partitions: 1}, {matchLabels: {a: c}, partitions: %d}]}\n"
+    )
+    before, after = (_BASE.replace("  barrier:", overrides % count + "  barrier:") for count in (2, 3))
+    (change,) = guardrail_changes([Source("a.yaml", before)], [Source("a.yaml", after)])
+    assert (change.field, change.before, change.after) == ("spec.topicDefaults.overrides[2].partitions", "2", "3")

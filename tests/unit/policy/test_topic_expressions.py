@@ -14,7 +14,7 @@ from reconciler.manifest.safeguards import topic_rules
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.topic import Topic
 from reconciler.model.topic_rule import ExpressionRule, TopicRule
-from reconciler.policy.topic_checks import ClusterContext, MissingEngineError
+from reconciler.policy.topic_checks import ClusterContext, MissingEngineError, _faults
 from reconciler.policy.topic_policy import ExpressionError, TopicPolicy
 
 DAY = datetime.date(2027, 1, 1)
@@ -148,6 +148,12 @@ def test_a_mistake_has_its_place(rule: str, place: str, words: str) -> None:
     assert problem.code == "KR095"
     assert words in problem.message
     assert "partitions" in problem.advice
+
+
+def test_a_mistake_without_a_place_is_at_the_beginning_of_its_expression() -> None:
+    part = ExpressionRule(PLACE, "x")
+    (found,) = _faults(part, "INVALID_ARGUMENT: it is too deep [INTERNAL]")
+    assert (found.part, found.line, found.column, found.message) == (part, 1, 1, "not CEL: it is too deep")
 
 
 def test_mistakes_come_all_at_once() -> None:

@@ -69,6 +69,7 @@ BROKEN = [
     ("replicationFactor: 1", "replicationFactor: {min: 2}", "KT003 broken replicationFactor: 1 / at least 2"),
     ("labels: {a: b}", "partitions: {required: true}", "KT002 broken partitions: left to the broker / declared"),
     ("labels: {a: b}", "partitions: {max: 3}", "KT002 undecided partitions: left to the broker / at most 3"),
+    ("replicaAssignments: [[1], [2]]", "partitions: {min: 3}", "KT002 broken partitions: 2 / at least 3"),
     (
         "replicaAssignments: [[1], [2]]",
         "replicationFactor: {min: 2}",

@@ -196,3 +196,18 @@ def test_the_clock_is_set_by_an_hour_and_set_right_again(tmp_path: Path, wrong: 
         serve(lambda: time.passed > 2_400, time, tmp_path, RoundHistory(("c",)), interval=600, on_round=on_round)
     assert way in seen[1].held_back[0]
     assert cluster.state.bindings == LIVE - {OVER}
+
+
+def test_a_fault_of_this_machine_without_a_number_is_told_in_its_own_words(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(world.manifests, "init", "-q", "-b", "main")
+    git(world.manifests, "add", ".")
+    git(world.manifests, "commit", "-q", "-m", "declare")
+
+    def fails(*_: object) -> None:
+        raise OSError("the device is gone")
+
+    monkeypatch.setattr("reconciler.parts.serve.rounds.write_tree", fails)
+    found = world.round(source=git_source(str(world.manifests), "main", None))
+    assert (found.failure, found.revoked) == ("this machine: the device is gone", 0)
