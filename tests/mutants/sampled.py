@@ -21,7 +21,9 @@ PACKAGES: Final = (
     "reconciler/manifest/",
     "reconciler/manifest/guardrail",
     "reconciler/policy/",
+    "reconciler/parts/convert/",
     "reconciler/parts/edit/",
+    "reconciler/parts/evidence/",
     "reconciler/parts/fleet/",
     "reconciler/parts/serve/",
 )

@@ -546,9 +546,12 @@ def test_a_test_that_fails_is_shown_and_nothing_is_given(stage: Stage, capsys: p
         ACLS + "---\napiVersion: reconciler/v1\nkind: AccessTests\nmetadata: {name: t}\nspec:\n  tests:\n"
         "    - {name: never, principals: [User:ops], mustNot: READ, topics: [team.orders]}\n"
     )
-    assert run(give_now(stage)) == Exit.FAILED_CHECK
-    assert "never" in capsys.readouterr().err
-    assert stage.live() == {STAYS}
+    plan = stage.audit.with_name("plan.json")
+    for more in ((), ("--out", str(plan))):
+        assert run(give_now(stage, *more)) == Exit.FAILED_CHECK
+        assert "never" in capsys.readouterr().err
+        assert stage.live() == {STAYS}
+    assert not plan.exists()
 
 
 def test_the_access_tests_of_the_base_are_asked_at_once_too(stage: Stage, tmp_path: Path) -> None:

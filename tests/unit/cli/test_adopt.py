@@ -217,3 +217,42 @@ def test_a_difference_that_cannot_be_declared_is_the_status_of_the_command(tmp_p
     for bindings, status in (([*LIVE, nobody], Exit.DIFFERENT), (LIVE, Exit.OK)):
         live.write_text(snapshot_text(ClusterState("demo", frozenset(bindings))), encoding="utf-8")
         assert run(["adopt", str(manifests), "-c", f"snapshot:{live}", "--all"]) == status
+
+
+def test_one_difference_that_no_edit_makes_does_not_keep_the_others_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each half is tried by itself, down to the one, and each of those that are left says why."""
+    manifests, live = tmp_path / "m", tmp_path / "live.json"
+    manifests.mkdir()
+    both = _TWO.format(name="prod") + _TWO.format(name="dev")
+    (manifests / "m.yaml").write_text(both + _TOPICS, encoding="utf-8")
+    one, two = (Topic(f"a.{name}", count, 1, {"retention.ms": str(days * _DAY)}) for name, count, days in _ODD)
+    more = [Topic(f"b.{number}", 1, 1) for number in range(3)]
+    state = ClusterState("demo", frozenset(LIVE), {topic.name: topic for topic in (one, two, *more)})
+    live.write_text(snapshot_text(state), encoding="utf-8")
+    status = run(["adopt", str(manifests), "-c", f"prod=snapshot:{live}", "--all", "--write"])
+    shown = capsys.readouterr().err
+    assert (status, shown.count("not adopted: ")) == (Exit.DIFFERENT, 1)
+    assert "not adopted: change partitions of a.one: prod: " in shown
+    assert "7 differences, 6 kept; a plan then finds 1" in shown
+    texts = "".join(file.read_text(encoding="utf-8") for file in manifests.iterdir())
+    assert [topic.name for topic in more if f"name: {topic.name}" not in texts] == []
+
+
+def test_what_one_cluster_lacks_goes_there_and_stays_on_the_others(tmp_path: Path) -> None:
+    manifests, live = tmp_path / "m", tmp_path / "live.json"
+    manifests.mkdir()
+    heads = (_TWO.format(name=name).replace("{topics:", "{principals:") for name in ("dev", "prod"))
+    clusters = "".join(heads).replace("prune: [topics], ", "").removesuffix("---\n")
+    (manifests / "c.yaml").write_text(clusters, encoding="utf-8")
+    document = "apiVersion: reconciler/v1\nkind: Acls\nmetadata: {name: %s}\nspec:\n"
+    document += (
+        "  clusters: {matchLabels: {env: %s}}\n  principal: User:a\n  rules:\n    - {allow: READ, topics: [%s]}\n"
+    )
+    for env in ("dev", "prod"):
+        (manifests / f"{env}.yaml").write_text(document % (env, env, "orders, paid"), encoding="utf-8")
+    live.write_text(snapshot_text(ClusterState("demo", frozenset(LIVE[:1]))), encoding="utf-8")
+    assert run(["adopt", str(manifests), "-c", f"prod=snapshot:{live}", "--all", "--write"]) == 0
+    assert (manifests / "dev.yaml").read_text(encoding="utf-8") == document % ("dev", "dev", "orders, paid")
+    assert (manifests / "prod.yaml").read_text(encoding="utf-8") == document % ("prod", "prod", "orders")

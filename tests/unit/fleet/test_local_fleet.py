@@ -207,6 +207,19 @@ def test_who_can_and_how_far_each_reaches(fleet: Fleet) -> None:
     assert reach["User:orders"] == [4, 0, 0, 0, 2, 3, True]
 
 
+def test_who_may_delete_comes_before_who_may_write_more_and_read_most(fleet: Fleet) -> None:
+    names = {
+        "deletes": "DELETE on TOPIC orders.x",
+        "reads": "READ on TOPIC PREFIXED orders.",
+        "writes": "WRITE on TOPIC PREFIXED orders.",
+    }
+    given = {binding(f"User:{name} ALLOW {words}") for name, words in names.items()}
+    fleet.put("c0", DECLARED | given, Topic("orders.x", 1, 1), Topic("orders.y", 1, 1))
+    assert fleet.snapshot()[0] == Exit.OK
+    found = [row[0] for row in fleet.ask("blast-radius")]
+    assert found == ["User:root", "User:deletes", "User:writes", "User:orders", "User:reads"]
+
+
 @pytest.mark.parametrize(
     ("words", "rows"),
     [

@@ -7,6 +7,7 @@ import pytest
 
 from reconciler.model.acl import AclOperation
 from reconciler.parts.fleet.app import engines
+from reconciler.parts.fleet.tables import store_at
 from tests.integration.fleet.test_usage import ONE, PREFIX, STRANGE, Logs, event, log, names
 from tests.property.usage_formats import audit_event
 
@@ -25,6 +26,7 @@ def test_what_was_used_is_judged_by_what_each_cluster_has(logs: Logs) -> None:
     assert found["full"]["bindings"] == {"alone": 1, "decided": 1, "also": 0, "unused": 2, "cannot say": 0}
     assert sorted(names(found["full"]["unused"])) == ["orders.unused", "pay"]
     assert found["full"]["decisions"]["permitted"] == 2
+    assert found["all"]["run"] == store_at(str(logs.directory / "store")).run().id
     assert found["quiet"]["decisions"]["refused"] == 1
     assert "no decision" in found["silent"]["cannotSay"]
 
@@ -47,6 +49,7 @@ def test_without_a_snapshot_what_is_declared_is_judged(logs: Logs) -> None:
     status, found = logs.ask("--engine", "local", "--offline")
     assert status == 0
     assert sorted(names(found["full"]["unused"])) == ["orders.late", "orders.unused"]
+    assert found["all"]["run"] is None
 
 
 def test_audit_events_of_many_clusters_find_their_own(logs: Logs) -> None:

@@ -221,3 +221,24 @@ def test_a_number_of_replicas_that_move_is_not_adopted_for_a_topic_that_is_decla
     assert "replicas that move or are out of sync" in found.refused[0].reason
     texts = [text or "" for text in found.edit.files.values()]
     assert [f"{{name: new, partitions: 2{count}}}" in text for text in texts] == [True] * kept
+
+
+@pytest.mark.parametrize(
+    ("declared", "after"),
+    [
+        ("replicaAssignments: [[1, 2], [1, 2]]", "partitions: 2, replicationFactor: 3"),
+        ("partitions: 1, replicationFactor: 2", "partitions: 2, replicationFactor: 3"),
+        ("partitions: 1", "partitions: 2"),
+    ],
+)
+def test_numbers_that_stand_are_adopted_as_far_as_they_are_declared(place: Path, declared: str, after: str) -> None:
+    """Where the replicas are is no drift to keep: the cluster moves them on, as brokers come and go."""
+    head = MANIFESTS.split("---\n# Who", maxsplit=1)[0]
+    topics = "---\napiVersion: reconciler/v1\nkind: Topics\nmetadata: {name: t}\nspec:\n  topics:\n"
+    (place / "m" / "all.yaml").write_text(f"{head}{topics}    - {{name: new, {declared}}}\n", encoding="utf-8")
+    new = Topic("new", 2, 3, replica_assignments=((1, 2, 3), (2, 3, 1)))
+    state = replace(LIVE, bindings=frozenset(), topics={"new": new})
+    (place / "live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
+    found = adoption(place)
+    assert (found.refused, found.left) == ((), 0)
+    assert found.edit.files == {"all.yaml": f"{head}{topics}    - {{name: new, {after}}}\n"}

@@ -88,6 +88,16 @@ def test_a_new_principal_gets_a_file_of_the_team_that_owns_it(place: Path) -> No
     assert found.edit.breaches == ()
 
 
+def test_who_is_named_in_a_file_of_others_gets_one_of_its_own_team(place: Path) -> None:
+    """Beside the other document, where that team has no say about it, nobody of its own would review the grant."""
+    (place / "ownership.yaml").write_text(OWNERSHIP, encoding="utf-8")
+    shared = ORDERS.replace("principal: User:orders", "principals: [User:orders, User:pay-app]")
+    (place / "teams" / "orders" / "acls.yaml").write_text(shared, encoding="utf-8")
+    assert list(granted(place, "User:pay-app", topic("pay.x")).edit.files) == ["teams/pay/pay-app.yaml"]
+    (place / "ownership.yaml").unlink()
+    assert list(granted(place, "User:pay-app", topic("pay.x")).edit.files) == ["teams/orders/acls.yaml"]
+
+
 def test_what_needs_the_consent_of_others_is_said(place: Path) -> None:
     (place / "ownership.yaml").write_text(OWNERSHIP, encoding="utf-8")
     (breach,) = granted(place, "User:orders", topic("pay.x")).edit.breaches
