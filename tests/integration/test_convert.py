@@ -139,6 +139,24 @@ projects:
 """
 
 
+@pytest.mark.parametrize(("place", "status"), [("more/roles.yaml", 2), ("../roles.yaml", 1)])
+def test_julie_roles_are_where_the_settings_say(place: str, status: int, tmp_path: Path) -> None:
+    """Below the topologies, where other files are passed over; what lies elsewhere is not read."""
+    topologies = tmp_path / "t"
+    (topologies / "more").mkdir(parents=True)
+    named = "resourceType: Topic, resourceName: '{{topic}}', patternType: LITERAL, host: '*'"
+    role = f"roles: [{{name: auditor, acls: [{{{named}, operation: READ, permissionType: ALLOW}}]}}]\n"
+    (topologies / place).write_text(role, encoding="utf-8")
+    (topologies / "more" / "other.yaml").write_text("context: b\nprojects: []\n", encoding="utf-8")
+    use = "auditor: [{principal: 'User:x', topic: audit}]"
+    (topologies / "a.yaml").write_text(f"context: a\nprojects: [{{name: p, {use}}}]\n", encoding="utf-8")
+    (tmp_path / "julie.properties").write_text(f"julie.roles={place}\n", encoding="utf-8")
+    source = [str(topologies), "--config", str(tmp_path / "julie.properties")]
+    assert run(["convert", "--from", "julie", *source, "--out", str(tmp_path / "out")]) == status
+    texts = "".join(file.read_text(encoding="utf-8") for file in (tmp_path / "out").rglob("*.yaml"))
+    assert ("User:x" in texts and "audit" in texts) is (status == 2)
+
+
 @pytest.mark.parametrize(
     ("properties", "expected"),
     [

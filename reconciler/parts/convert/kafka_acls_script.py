@@ -454,7 +454,7 @@ def _literal(name: str, given: Word | None) -> str:
     if given is None:
         raise _UnreadCommandError(f"--{name} has no value")
     text = _PASSWORD.sub("password=", given.text) if name == "add-config" else given.text
-    if given.open is not None and (text == given.text or re.search(r"[$`*?]", text)):
+    if given.open is not None and (text == given.text or re.search(r"[$`*?{]", text)):
         raise _UnreadCommandError(f"--{name} {text} holds {given.open}")
     return text
 

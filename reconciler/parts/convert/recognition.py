@@ -250,9 +250,7 @@ def _resource(tree: Tree) -> tuple[str, str] | None:
     kind, items = _word(tree, "kind"), _items(_below(tree, "items"))
     if not kind:
         return None
-    if kind.endswith("List") and items:
-        return next(filter(None, map(_resource, items)), None) or _group(tree, kind)
-    return _group(tree, kind)
+    return next(filter(None, map(_resource, items)), None) or _group(tree, kind)
 
 
 def _group(tree: Tree, kind: str) -> tuple[str, str] | None:

@@ -35,6 +35,10 @@ _CONDITIONAL: Final = "behind && or ||: whether it runs depends on the command b
 _HEREDOC: Final = "inside a heredoc: which program reads that text, and whether it runs it, is not known"
 _UNREACHED: Final = "behind the end of the script: nothing runs after exit, return, exec or set -n"
 _VARIABLE: Final = "a variable or a command of the shell"
+#: Stands for what is quoted where only what is not counts.
+_QUOTED: Final = "\0"
+#: Braces, a home directory, and patterns of ksh, which bash has as an option.
+_EXPANDED: Final = re.compile(r"\{.*(?:,|\.\.).*\}|^~|[+@!]\(", re.DOTALL)
 
 
 class Word(NamedTuple):
@@ -208,6 +212,8 @@ def _commands_or_lines(text: str) -> list[Command]:
 def _word(text: str, position: int) -> tuple[Word, int]:
     """The word that begins there, and where it ends."""
     parts: list[str] = []
+    # What a shell may still expand: all that is neither quoted nor escaped.
+    bare: list[str] = []
     unknown: str | None = None
     while position < len(text) and not _ends(text, position):
         letter = text[position]
@@ -219,6 +225,7 @@ def _word(text: str, position: int) -> tuple[Word, int]:
                 # In double quotes a backslash escapes these four, and stays before anything else (POSIX 2.2.3).
                 inside = re.sub(r'\\([\\"$`])', r"\1", inside.replace("\\\n", ""))
             parts.append(inside)
+            bare.append(_QUOTED)
             position = end + 1
         elif text.startswith(("$(", "<(", ">("), position):
             end = _bracket(text, position + 1)
@@ -234,6 +241,7 @@ def _word(text: str, position: int) -> tuple[Word, int]:
             position = joined.end()
         elif letter == "\\":
             parts.append(text[position + 1 : position + 2])
+            bare.append(_QUOTED)
             position += 2
         else:
             if letter in "*?[":
@@ -241,7 +249,10 @@ def _word(text: str, position: int) -> tuple[Word, int]:
             elif letter in "$`":
                 unknown = unknown or _VARIABLE
             parts.append(letter)
+            bare.append(letter)
             position += 1
+    if _EXPANDED.search("".join(bare)):
+        unknown = unknown or "a form that the shell replaces"
     return Word("".join(parts), unknown), position
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from reconciler.manifest.write.spans import Splice, spliced
+from reconciler.manifest.write.spans import Splice, comments_between, spliced
 
 TEXT = "a: 1\n- one\n- two"
 
@@ -25,3 +25,8 @@ def test_two_cuts_of_which_the_first_leaves_a_comment() -> None:
     cuts = [Splice(first, last, "# kept\n"), Splice(last - 1, len(TEXT))]
     assert spliced(TEXT, cuts) == "a: 1\n# kept"
     assert spliced(TEXT, [cuts[0], cuts[1]._replace(new="\n# too")]) == "a: 1\n# kept\n# too"
+
+
+def test_comments_are_read_without_what_stands_before_them() -> None:
+    assert comments_between(",  # one \n  # two\r\n#three\n[# four") == ["# one", "# two", "#three", "# four"]
+    assert comments_between(" a#b ") == []

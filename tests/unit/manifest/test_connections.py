@@ -42,6 +42,8 @@ def test_connection_and_facts_are_read() -> None:
         (TEXT.replace("Cluster", "Acls"), ["KR022"]),
         ("a: [", ["KR006"]),
         ("apiVersion: reconciler/v1\nkind: Cluster\n", ["KR025", "KR025"]),
+        # Without names, nothing is called alike.
+        ("apiVersion: reconciler/v1\nkind: Cluster\n---\napiVersion: reconciler/v1\nkind: Cluster\n", ["KR025"] * 4),
     ],
 )
 def test_problems(text: str, expected: list[str]) -> None:

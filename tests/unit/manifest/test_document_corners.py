@@ -5,8 +5,9 @@ import pytest
 from reconciler.manifest.documents.tests import ClusterTestsDeclaration
 from reconciler.manifest.manifests import load
 from reconciler.manifest.read.findings import MOST_PROBLEMS, Source
-from reconciler.manifest.read.problem import ManifestError, problem_count
+from reconciler.manifest.read.problem import CODES, ManifestError, Problem, problem_count, problems_text
 from reconciler.manifest.safeguards import coverage_notices, declares_access_tests
+from reconciler.model.desired import Origin
 
 _HEAD = "apiVersion: reconciler/v1\nkind: %s\nmetadata: {name: %s}\nspec: %s\n"
 _CLUSTER = Source("c.yaml", _HEAD % ("Cluster", "c", "{vars: {a: b}}"))
@@ -121,3 +122,20 @@ def test_a_pattern_that_cannot_be_read_is_one_problem_and_nothing_on_stderr(capf
     ((line, _, message),) = _problems(Source("p.yaml", _HEAD % ("TopicPolicy", "p", rule)))
     assert (line, message) == (4, "'[a-z' is not a regular expression: missing ]: [a-z")
     assert capfd.readouterr().err == ""
+
+
+def test_kinds_of_problems_that_there_is_no_room_for_are_counted_with_their_first_place() -> None:
+    codes = sorted(CODES)[:7]
+    problems = [
+        Problem(code, Origin("a.yaml", 10 * number + line, 1), "wrong")
+        for number, code in enumerate(codes)
+        for line in range(1, 9 - number)
+    ]
+    *_, last = problems_text(problems).split("\n\n")
+    assert last.splitlines() == [
+        f"error {codes[5]}, 3 times: {CODES[codes[5]]}, first at a.yaml:51:1",
+        f"error {codes[6]}, 2 times: {CODES[codes[6]]}, first at a.yaml:61:1",
+        "reconciler validate --expand shows each",
+    ]
+    assert "--expand" not in problems_text(problems, expand=True)
+    assert "--expand" not in problems_text([problem for problem in problems if problem.code in codes[:5]])

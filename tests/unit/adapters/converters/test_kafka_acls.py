@@ -6,6 +6,7 @@ import pytest
 
 from reconciler.parts.convert.conversion import ConversionResult
 from reconciler.parts.convert.files import STDIN, SourceFiles
+from reconciler.parts.convert.kafka_acls import _ASKED
 from reconciler.parts.convert.recognition import convert
 
 
@@ -59,7 +60,10 @@ def test_an_entry_listed_before_a_removal_counts_only_if_it_is_listed_again(ques
     after = heading("Current", "a", old=False) + entry("kept", "READ")
     assert bindings(before + question) == set()
     assert bindings(before + question + after) == {"User:kept ALLOW READ on TOPIC a"}
-    assert any("User:gone" in remark.subject for remark in converted(before + question + after).skipped)
+    remarks = converted(before + question + after).skipped
+    assert any("User:gone" in remark.subject for remark in remarks)
+    asked = [remark.reason for remark in remarks if remark.subject.startswith("(principal=User:gone")]
+    assert asked == [_ASKED] * question.count("(principal=")
 
 
 def test_a_later_list_of_a_resource_replaces_an_earlier_one() -> None:

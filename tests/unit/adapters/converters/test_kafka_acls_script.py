@@ -12,7 +12,7 @@ from reconciler.model.kinds.group_config import GroupConfig
 from reconciler.model.kinds.quota import ClientQuota
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.parts.convert.conversion import ConversionResult
-from reconciler.parts.convert.files import STDIN, SourceFiles
+from reconciler.parts.convert.files import STDIN, SourceError, SourceFiles
 from reconciler.parts.convert.recognition import Recognition, convert
 
 
@@ -107,6 +107,53 @@ CERTAIN = {
 def test_a_call_that_runs_is_converted(form: str) -> None:
     assert users(form.format(grant("alice"))) == {"alice"}
     assert converted(form.format(grant("alice"))).skipped == ()
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "t{1,2}",
+        "{a..c}",
+        "x{a,{b}}",
+        "{,-}t",
+        "~",
+        "~/t",
+        "t[12]",
+        "t*",
+        "t?",
+        "t@(a|b)",
+        "t$X",
+        "t`x`",
+        "'t'{1,2}",
+        't"$X"',
+    ],
+)
+def test_a_name_that_the_shell_replaces_is_no_name(word: str) -> None:
+    """What Kafka's tool gets is another text, or several."""
+    script = f"kafka-acls --bootstrap-server b:9092 --add --allow-principal User:u --operation READ --topic {word}\n"
+    assert not converted(script).bindings
+    assert converted(script).skipped
+    assert users(f"{script}{grant('alice')}\n") == {"alice"}
+
+
+@pytest.mark.parametrize(
+    ("word", "name"), [("'t{1,2}'", "t{1,2}"), ("t\\{1,2}", "t{1,2}"), ("t{1}", "t{1}"), ("t~", "t~"), ('"~"', "~")]
+)
+def test_a_name_that_the_shell_leaves_alone_is_converted(word: str, name: str) -> None:
+    script = f"kafka-acls --bootstrap-server b:9092 --add --allow-principal User:u --operation READ --topic {word}\n"
+    assert {binding.pattern.name for binding in converted(script).bindings} == {name}
+
+
+def test_a_script_that_cannot_be_read_is_the_mistake_of_a_source_of_one_file_and_named_among_others(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "a.sh").write_text(f"{grant('alice')}\n\necho 'open\n", encoding="utf-8")
+    with pytest.raises(SourceError, match=r"a\.sh: line 3: a quotation never ends"):
+        convert("kafka-acls-script", SourceFiles(tmp_path, ("a.sh",)))
+    (tmp_path / "b.sh").write_text(grant("bob"), encoding="utf-8")
+    found = convert("kafka-acls-script", SourceFiles(tmp_path, ("a.sh", "b.sh")))
+    assert [one.entry.principal for one in found.bindings] == ["User:bob"]
+    assert [(one.where, one.reason) for one in found.skipped] == [("a.sh", "line 3: a quotation never ends")]
 
 
 def test_an_option_behind_a_redirection_counts() -> None:
