@@ -56,12 +56,6 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "code",
     ): ("a code that is lost is refused like 0; only its type is another"),
     (
-        "reconciler/access/regions.py",
-        "_near",
-        "0",
-        "1",
-    ): "the caller looks whether the cut is in it: one before the first span is not",
-    (
         "reconciler/access/lint/covering.py",
         "Covering.redundancy",
         "if not candidates: return ()",

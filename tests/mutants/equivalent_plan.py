@@ -267,27 +267,9 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     (
         _MEANING,
         "_hosts",
-        "for binding in bindings if binding.entry.principal in (principal, WILDCARD_PRINCIPAL)",
-        "for binding in bindings",
-    ): _HOSTS,
-    (
-        _MEANING,
-        "_hosts",
         "named - {WILDCARD}",
         "named",
     ): _HOSTS,
-    (
-        _MEANING,
-        "_protected",
-        "if not facts.protect: return",
-        "if False: return",
-    ): "a shortcut: nothing is protected by nothing",
-    (
-        _MEANING,
-        "_protected",
-        "return",
-        "pass",
-    ): "a shortcut: nothing is protected by nothing",
     (
         _MEANING,
         "_names",
