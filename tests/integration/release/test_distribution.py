@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -53,7 +54,8 @@ def locked() -> Path:
     Of an index, pip compares each file of each version with what this Python runs: of 40 packages 47,000, and six
     seconds of a processor. ``make setup`` takes the same versions from an index by the same hashes.
     """
-    name = hashlib.sha256(_LOCK.read_bytes() + sys.version.encode()).hexdigest()[:16]
+    runs_on = f"{sys.implementation.cache_tag} {sysconfig.get_platform()}"
+    name = hashlib.sha256(_LOCK.read_bytes() + runs_on.encode()).hexdigest()[:16]
     place = cache_directory() / "tests" / f"wheels-{name}"
     if not place.exists():
         fetched = place.with_name(f".{place.name}.{os.getpid()}")
