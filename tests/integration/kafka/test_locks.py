@@ -72,7 +72,8 @@ def test_a_locked_client_may_do_nothing_at_once_and_again_after_the_unlock(
         asked.append(question)
         return really(settings, question, **more)
 
-    monkeypatch.setattr("reconciler.kafka.kinds.ask", ask)
+    for module in ("kinds", "listing"):
+        monkeypatch.setattr(f"reconciler.kafka.{module}.ask", ask)
     client = AdminClient({**broker.settings("locks-svc", "OAUTHBEARER"), "log_level": "0"})
     client.poll(0)
     declaration = ClusterDeclaration("c", Origin("c.yaml", 1, 1), allow_everyone_if_no_acl_found=False)
