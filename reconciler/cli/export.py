@@ -106,7 +106,7 @@ def command(
     elif directory is None and output == "text":
         texts = (text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
         out(texts, whole=True)
-    for item in export.left:
+    for item in export.inexpressible:
         info(f"not exported: {item.subject!a}: {item.reason}")
     return Exit.OK
 
@@ -122,7 +122,7 @@ def info_gaps(state: ClusterState) -> None:
 
 
 def _left(export: Export) -> list[dict[str, str]]:
-    return [{"subject": item.subject, "reason": item.reason} for item in export.left]
+    return [{"subject": item.subject, "reason": item.reason} for item in export.inexpressible]
 
 
 def _write_snapshot(exported: Exported, file: str) -> None:

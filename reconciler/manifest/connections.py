@@ -43,7 +43,7 @@ class Connection:
 
 def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
     """What the operator says, by cluster name; raises :class:`ManifestError` with every problem."""
-    found: dict[str, Connection] = {}
+    by_name: dict[str, Connection] = {}
     places: dict[str, Origin] = {}
     everything: list[Findings] = []
     table = PatternTable()
@@ -62,11 +62,11 @@ def connections(sources: Iterable[Source]) -> Mapping[str, Connection]:
                 message = f"there is another cluster called {heading.name}"
                 findings.add_at(Trouble(Code.DUPLICATE_NAME, message, "keep one"), heading.origin, related=[first])
             elif connection is not None:
-                found[heading.name] = connection
+                by_name[heading.name] = connection
     problems = in_order(_of_connections(problem) for findings in everything for problem in findings.problems)
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
-    return FrozenMap(found)
+    return FrozenMap(by_name)
 
 
 def _of_connections(problem: Problem) -> Problem:
@@ -145,21 +145,23 @@ def with_operator(manifests: Manifests, operator: Mapping[str, Connection]) -> M
     return replace(manifests, clusters=FrozenMap(clusters), documents=documents)
 
 
-def as_proposed(found: Connection) -> Connection:
+def as_proposed(connection: Connection) -> Connection:
     """The same, stated by whoever proposes a change: it lies among the manifests."""
-    facts = found.facts
+    facts = connection.facts
     sources = {
-        one.name: FactSource.NOBODY if getattr(facts.sources, one.name) is FactSource.NOBODY else FactSource.MANIFESTS
-        for one in fields(FactSources)
+        field.name: FactSource.NOBODY
+        if getattr(facts.sources, field.name) is FactSource.NOBODY
+        else FactSource.MANIFESTS
+        for field in fields(FactSources)
     }
     alone = replace(facts, secret_permit=NOTHING_PERMITTED, only_scram_logins=False, emergency=NO_EMERGENCY)
-    return replace(found, facts=replace(alone, sources=FactSources(**sources)))
+    return replace(connection, facts=replace(alone, sources=FactSources(**sources)))
 
 
 def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: FindingsByFile) -> ClusterDeclaration:
     # As it was written, without the flavor: the operator's may be another, or none.
     own = replace(own, barrier_wait=own.short_wait, short_wait=None) if own.short_wait is not None else own
-    found = own
+    declaration = own
     for name in given.fact_origins:
         fact = _FACTS[name]
         theirs = _values(given, fact.holds)
@@ -170,16 +172,16 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
             trouble = Trouble(Code.CONTRADICTED_FACT, message, fact.advice)
             findings.of(place.file).add_at(trouble, place, len(name), related=[given.fact_origins[name]])
             counts = theirs
-        found = replace(found, **counts)
-    found = replace(
-        found,
+        declaration = replace(declaration, **counts)
+    declaration = replace(
+        declaration,
         secret_permit=given.secret_permit,
         only_scram_logins=given.only_scram_logins,
         emergency=given.emergency,
         sources=_first_known(given.sources, own.sources),
         fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
     )
-    return cluster.with_flavor(found)
+    return cluster.with_flavor(declaration)
 
 
 def _values(declaration: ClusterDeclaration, holds: Iterable[str]) -> _Values:
@@ -187,8 +189,8 @@ def _values(declaration: ClusterDeclaration, holds: Iterable[str]) -> _Values:
 
 
 def _first_known(given: FactSources, own: FactSources) -> FactSources:
-    found = {one.name: (getattr(given, one.name), getattr(own, one.name)) for one in fields(FactSources)}
-    return FactSources(**{name: b if a is FactSource.NOBODY else a for name, (a, b) in found.items()})
+    pairs = {field.name: (getattr(given, field.name), getattr(own, field.name)) for field in fields(FactSources)}
+    return FactSources(**{name: b if a is FactSource.NOBODY else a for name, (a, b) in pairs.items()})
 
 
 def _equal(own: _Values, given: _Values) -> _Values | None:
@@ -205,17 +207,20 @@ def _more(own: _Values, given: _Values) -> _Values:
 
 def _tighter(own: _Values, given: _Values) -> _Values | None:
     """The manifest's limits where they are no wider than the operator's; what it leaves out is the operator's."""
-    found = []
+    limits = []
     for mine, theirs in zip(own["limits"], given["limits"], strict=True):
         if None not in (mine, theirs) and mine > theirs:
             return None
-        found.append(theirs if mine is None else mine)
-    return {"limits": Limits(*found)}
+        limits.append(theirs if mine is None else mine)
+    return {"limits": Limits(*limits)}
 
 
 def _same_barrier(own: _Values, given: _Values) -> _Values | None:
     """How to wait and whom to ask; how the probe logs in is part of the connection, and the operator's anyway."""
-    asked = [(one["barrier_wait"], one["probe"] and replace(one["probe"], client=FrozenMap())) for one in (own, given)]
+    asked = [
+        (values["barrier_wait"], values["probe"] and replace(values["probe"], client=FrozenMap()))
+        for values in (own, given)
+    ]
     return given if asked[0] == asked[1] else None
 
 

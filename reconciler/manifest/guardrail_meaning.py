@@ -240,9 +240,9 @@ def _floor(size: Size, *, added: Meaning = _T) -> Value:
 
 def _resources(names: Names) -> dict[str, FieldMeaning]:
     """The fields that name resources; ``cluster`` is a name that is there or not."""
-    known = RESOURCE_FIELDS.items()
+    fields = RESOURCE_FIELDS.items()
     cluster = Value(names.added, names.removed)
-    return {field: cluster if kind is ResourceType.CLUSTER else _of(kind, names) for field, kind in known}
+    return {field: cluster if kind is ResourceType.CLUSTER else _of(kind, names) for field, kind in fields}
 
 
 def _of(kind: ResourceType, names: Names) -> Names:
@@ -265,8 +265,8 @@ def _document(
     labels: FieldMeaning = _UNKNOWN,
 ) -> Fields:
     heading = Fields({"name": _IDENTITY, "labels": ByName(labels)})
-    known = NotJudged("the document is known by it")
-    return Fields({"apiVersion": known, "kind": known, "metadata": heading, "spec": Fields(spec)}, added, removed)
+    identity = NotJudged("the document is known by it")
+    return Fields({"apiVersion": identity, "kind": identity, "metadata": heading, "spec": Fields(spec)}, added, removed)
 
 
 def _wanted(*fields: str) -> dict[str, FieldMeaning]:

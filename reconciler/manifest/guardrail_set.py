@@ -75,11 +75,11 @@ def with_guardrails(manifests: Manifests, sources: Iterable[Source]) -> Manifest
 
 def guardrails_digest(sources: Iterable[Source]) -> str:
     """``sha256:…`` of the documents that judge, as they are written, whatever file each is in."""
-    found = [
+    texts = [
         compact([document.heading.kind, document.heading.name, document.root.plain])
         for document in judging_documents(sources, KINDS)
     ]
-    return "sha256:" + hashlib.sha256("\n".join(sorted(found)).encode("utf-8", "surrogatepass")).hexdigest()
+    return "sha256:" + hashlib.sha256("\n".join(sorted(texts)).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def judging_documents(sources: Iterable[Source], kinds: Collection[str]) -> Iterator[Document]:
@@ -105,11 +105,11 @@ def guardrail_documents(manifests: Manifests, cluster_name: str) -> list[Declare
     own = manifests.clusters[cluster_name]
     cluster = guardrails.clusters.get(cluster_name, own)
     findings = FindingsByFile(guardrails)
-    found = declared_for(guardrails, cluster, findings, also=own.labels, kinds=KINDS)
+    declared = declared_for(guardrails, cluster, findings, also=own.labels, kinds=KINDS)
     problems = findings.problems()
     if any(problem.severity == "error" for problem in problems):
         raise ManifestError(problems)
-    return found
+    return declared
 
 
 def guardrail_files(manifests: Manifests) -> Mapping[str, str]:
@@ -156,10 +156,10 @@ def _fleet_notices(
 ) -> Iterator[GuardrailNotice]:
     """Fleets whose waves, gates or limits the proposal would loosen."""
     for name, counts in held.items():
-        said = own.get(name)
-        if said is None or rule_key(said) != rule_key(counts):
+        proposed = own.get(name)
+        if proposed is None or rule_key(proposed) != rule_key(counts):
             message = f"the fleet {name} is not what the guardrails say: their waves and the tighter terms count"
-            yield GuardrailNotice((said or counts).origin, "guardrail-fleet", message, counts.origin)
+            yield GuardrailNotice((proposed or counts).origin, "guardrail-fleet", message, counts.origin)
 
 
 def rule_key(value: Any) -> Hashable:
@@ -221,8 +221,8 @@ def _stated(name: str) -> _Join:
     """The guardrails' where they state it; what they leave open a proposal may state."""
 
     def joined(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
-        said = getattr(bounds.sources, name) is not FactSource.NOBODY
-        return {name: getattr(bounds if said else own, name)}
+        stated = getattr(bounds.sources, name) is not FactSource.NOBODY
+        return {name: getattr(bounds if stated else own, name)}
 
     return joined
 
@@ -230,8 +230,8 @@ def _stated(name: str) -> _Join:
 def _limits(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
     """The tighter of what counts, which a document that says nothing has too: a share of 20 percent above 10."""
     pairs = zip(own.limits.effective, bounds.limits.effective, strict=True)
-    found = Limits(*(_tighter(*pair) for pair in pairs))
-    return {"limits": own.limits if found == own.limits.effective else found}
+    limits = Limits(*(_tighter(*pair) for pair in pairs))
+    return {"limits": own.limits if limits == own.limits.effective else limits}
 
 
 def _prune(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Mapping[str, Any]:
@@ -342,16 +342,16 @@ def _counts(item: GuardExceptionDeclaration, own: ClusterDeclaration, bounds: Cl
 
 
 def _held(own: ClusterDeclaration, bounds: ClusterDeclaration) -> ClusterDeclaration:
-    found = own
+    declaration = own
     for term in HELD.values():
         if isinstance(term, HeldTerm) and not _operators(term, own):
             counts = term.joined(own, bounds)
             moved = any(getattr(own, name) != value for name, value in counts.items())
-            found = replace(found, **counts)
+            declaration = replace(declaration, **counts)
             if moved and term.fact:
                 source = getattr(bounds.sources, term.fact) if term.claim else FactSource.NOBODY
-                found = replace(found, sources=replace(found.sources, **{term.fact: source}))
-    return replace(found, guardrail=bounds.origin)
+                declaration = replace(declaration, sources=replace(declaration.sources, **{term.fact: source}))
+    return replace(declaration, guardrail=bounds.origin)
 
 
 def _operators(term: HeldTerm, own: ClusterDeclaration) -> bool:
@@ -364,15 +364,15 @@ def _fact_notices(own: ClusterDeclaration, bounds: ClusterDeclaration) -> Iterat
     for name, term in HELD.items():
         if not isinstance(term, HeldTerm) or not term.notice or _operators(term, own):
             continue
-        values = [tuple(getattr(one, field) for field in term.holds) for one in (own, bounds)]
+        values = [tuple(getattr(cluster, field) for field in term.holds) for cluster in (own, bounds)]
         counts = tuple(term.joined(own, bounds).values())
         stated = getattr(bounds.sources, term.fact) is not FactSource.NOBODY
         if values[0] != values[1] and (stated or values[0] != counts):
             message = f"{name} of {own.name} is not what the guardrails say: {term.notice}"
-            origin, related = (one.fact_origins.get(name, one.origin) for one in (own, bounds))
+            origin, related = (cluster.fact_origins.get(name, cluster.origin) for cluster in (own, bounds))
             yield GuardrailNotice(origin, "guardrail-fact", message, related)
 
 
-def _tighter(one: int | None, other: int | None) -> int | None:
-    stated = [limit for limit in (one, other) if limit is not None]
+def _tighter(own: int | None, other: int | None) -> int | None:
+    stated = [limit for limit in (own, other) if limit is not None]
     return min(stated, default=None)

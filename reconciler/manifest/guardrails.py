@@ -96,24 +96,28 @@ def guardrail_changes(base: Iterable[Source], proposal: Iterable[Source]) -> tup
     Documents that cannot be read are left to :func:`reconciler.manifest.manifests.load`, which reports them.
     """
     before, after = _documents(base), _documents(proposal)
-    found: list[GuardrailChange] = []
+    changes: list[GuardrailChange] = []
     judging = {kind for kind, _ in before}
     for key in sorted(before.keys() | after.keys()):
-        found.extend(_Comparison(*key, before.get(key), after.get(key), first=key[0] not in judging).changes())
-    found.extend(_escaped(before, after))
-    found.extend(_lost_labels(before, after))
-    found = [_with_users(change, before, after) for change in found if _judges(change, before, after)]
-    return gravest_first(found)
+        changes.extend(_Comparison(*key, before.get(key), after.get(key), first=key[0] not in judging).changes())
+    changes.extend(_escaped(before, after))
+    changes.extend(_lost_labels(before, after))
+    changes = [_with_users(change, before, after) for change in changes if _judges(change, before, after)]
+    return gravest_first(changes)
 
 
 def gravest_first(changes: Iterable[GuardrailChange]) -> tuple[GuardrailChange, ...]:
     """Sorted, loosening ones first."""
     order = (Meaning.LOOSER, Meaning.UNCLEAR, Meaning.TIGHTER)
-    return tuple(sorted(changes, key=lambda one: (order.index(one.meaning), *one.subject, one.origin, one.moved)))
+    return tuple(
+        sorted(changes, key=lambda change: (order.index(change.meaning), *change.subject, change.origin, change.moved))
+    )
 
 
 def _documents(sources: Iterable[Source]) -> dict[tuple[str, str], Document]:
-    return {(one.heading.kind, one.heading.name): one for one in judging_documents(sources, GUARDRAILS)}
+    return {
+        (document.heading.kind, document.heading.name): document for document in judging_documents(sources, GUARDRAILS)
+    }
 
 
 class _Path(NamedTuple):
@@ -226,18 +230,18 @@ class _Comparison:
             return
         before, after = _listed(old, field.default or ()), _listed(new, field.default or ())
         gone, come = before.keys() - after.keys(), after.keys() - before.keys()
-        told: set[str] = set()
+        reported: set[str] = set()
         for text in sorted(gone):
             wider = sorted(other for other in after if field.globs and glob_contains(other, text))
             grown = next((other for other in wider if other in come), None)
             if grown is not None and field.more is Meaning.LOOSER:
-                told.add(grown)
+                reported.add(grown)
                 yield self._change(place, field.more, (before[text], after[grown]), (text, grown))
             else:
                 # One that another contains is no loss.
                 meaning = Meaning.UNCLEAR if wider and field.less is Meaning.TIGHTER else field.less
                 yield self._change(place.item(text), meaning, (before[text], None), ("", None))
-        for text in sorted(come - told):
+        for text in sorted(come - reported):
             yield self._change(place.item(text), field.one_more(text), (None, after[text]), (None, ""))
 
     def _names(self, field: Names, place: _Path, old: Node | None, new: Node | None) -> Iterator[GuardrailChange]:
@@ -279,7 +283,7 @@ class _Comparison:
 
     def _order(self, field: Records, place: _Path, before: list[Node], after: list[Node]) -> Iterator[GuardrailChange]:
         names = [[_identity(field, item) or _brief(item.plain) for item in items] for items in (before, after)]
-        old, new = ([name for name in one if name in other] for one, other in (names, names[::-1]))
+        old, new = ([name for name in own if name in other] for own, other in (names, names[::-1]))
         if old != new and sorted(old) == sorted(new):
             yield self._change(place, Meaning.UNCLEAR, (None, after[0]), (", ".join(old), ", ".join(new)))
 
@@ -305,21 +309,21 @@ def _paired(
     field: Records, before: Iterable[Node], after: Iterable[Node]
 ) -> tuple[list[tuple[Node, Node]], list[Node], list[Node]]:
     """The items of two lists that are two versions of one, and those of either list that are left; equal ones go."""
-    left = Counter(_canonical(item.plain) for item in before) & Counter(_canonical(item.plain) for item in after)
-    gone, come = (list(_without(left, items)) for items in (before, after))
+    equal = Counter(_canonical(item.plain) for item in before) & Counter(_canonical(item.plain) for item in after)
+    gone, come = (list(_without(equal, items)) for items in (before, after))
     pairs: list[tuple[Node, Node]] = []
     alike = [
-        (-_likeness(was, now), one, other)
-        for one, was in enumerate(gone)
+        (-_likeness(was, now), index, other)
+        for index, was in enumerate(gone)
         for other, now in enumerate(come)
         if field.paired and _identity(field, was) == _identity(field, now)
     ]
     used: tuple[set[int], set[int]] = set(), set()
-    for _, one, other in sorted(alike):
-        if one not in used[0] and other not in used[1]:
-            used[0].add(one)
+    for _, index, other in sorted(alike):
+        if index not in used[0] and other not in used[1]:
+            used[0].add(index)
             used[1].add(other)
-            pairs.append((gone[one], come[other]))
+            pairs.append((gone[index], come[other]))
     lost = [item for index, item in enumerate(gone) if index not in used[0]]
     return pairs, lost, [item for index, item in enumerate(come) if index not in used[1]]
 
@@ -330,18 +334,18 @@ def _labelled(place: _Path, field: Records, item: Node) -> _Path:
 
 
 def _without(equal: Counter[str], items: Iterable[Node]) -> Iterator[Node]:
-    left = Counter(equal)
+    remaining = Counter(equal)
     for item in items:
         text = _canonical(item.plain)
-        if left[text]:
-            left[text] -= 1
+        if remaining[text]:
+            remaining[text] -= 1
         else:
             yield item
 
 
-def _likeness(one: Node, other: Node) -> int:
+def _likeness(item: Node, other: Node) -> int:
     """In how many fields two items are equal."""
-    pairs = _values(one), _values(other)
+    pairs = _values(item), _values(other)
     return sum(
         _canonical(pairs[0][name].plain) == _canonical(pairs[1][name].plain) for name in pairs[0].keys() & pairs[1]
     )
@@ -366,7 +370,7 @@ def _values(node: Node | None) -> Mapping[str, Node]:
 
 def _listed(node: Node | None, default: tuple[str, ...]) -> dict[str, Node | None]:
     """The texts of a list, or of a text alone, each with its place."""
-    return {one.plain: one for one in scalars(node)} if node is not None else dict.fromkeys(default)
+    return {scalar.plain: scalar for scalar in scalars(node)} if node is not None else dict.fromkeys(default)
 
 
 def _selector(node: Node) -> NameSelector | None:
@@ -419,10 +423,10 @@ def _lost_labels(before: _Documents, after: _Documents) -> Iterator[GuardrailCha
     now = [(key, _topic_labels(document)) for key, document in after.items() if key[0] == "Topics"]
     for key, document in before.items():
         for topic, had in _topic_labels(document).items() if key[0] == "Topics" else ():
-            found = {other: labels[topic] for other, labels in now if topic in labels}
+            elsewhere = {other: labels[topic] for other, labels in now if topic in labels}
             # Where the document still declares the topic, the labels are compared with the document.
-            for label in set() if key in found else had - set().union(*found.values()):
-                for other in found:
+            for label in set() if key in elsewhere else had - set().union(*elsewhere.values()):
+                for other in elsewhere:
                     origin = after[other].heading.origin
                     field = f"spec.topics[{topic}].labels.{label[0]}"
                     yield GuardrailChange(*other, field, Meaning.UNCLEAR, label[1], None, origin)
@@ -431,15 +435,15 @@ def _lost_labels(before: _Documents, after: _Documents) -> Iterator[GuardrailCha
 def _topic_labels(document: Document) -> dict[str, set[tuple[str, str]]]:
     """The labels of each topic of a ``Topics`` document, those of the document among them."""
     topics = document.root.get("spec", "topics")
-    found = {}
+    topic_labels = {}
     for item in topics.items if isinstance(topics, SequenceNode) else ():
         name = item.text("name") if isinstance(item, MappingNode) else None
         labels = item.get("labels") if isinstance(item, MappingNode) else None
         own = labels.values if isinstance(labels, MappingNode) else {}
         if name is not None:
             pairs = {**document.heading.labels, **{key: str(value.plain) for key, value in own.items()}}
-            found[name] = set(pairs.items())
-    return found
+            topic_labels[name] = set(pairs.items())
+    return topic_labels
 
 
 def _judges(change: GuardrailChange, before: _Documents, after: _Documents) -> bool:
@@ -468,7 +472,9 @@ def _asks(plain: Any, label: str) -> bool:
 def _users(change: GuardrailChange, before: _Documents, after: _Documents) -> list[tuple[str, str]]:
     """The rules that take their value from a variable of a cluster."""
     variable = "${vars." + change.field.removeprefix(_VARIABLES) + "}"
-    return sorted({key for documents in (before, after) for key, one in documents.items() if _uses(one, variable)})
+    return sorted(
+        {key for documents in (before, after) for key, document in documents.items() if _uses(document, variable)}
+    )
 
 
 def _with_users(change: GuardrailChange, before: _Documents, after: _Documents) -> GuardrailChange:

@@ -105,10 +105,10 @@ class Selectors:
             if heading is not None:
                 places[tuple(heading.match_labels.items())].append(place)
         often = Counter(chain.from_iterable(places))
-        found: defaultdict[tuple[str, str] | None, list[_Selector]] = defaultdict(list)
+        by_label: defaultdict[tuple[str, str] | None, list[_Selector]] = defaultdict(list)
         for selector, where in places.items():
-            found[min(selector, key=often.__getitem__, default=None)].append((selector, where))
-        self._by_label = dict(found)
+            by_label[min(selector, key=often.__getitem__, default=None)].append((selector, where))
+        self._by_label = dict(by_label)
 
     def met(self, labels: Iterable[Mapping[str, str]]) -> Iterator["_Selector"]:
         """The selectors that may fit any of these labels."""
@@ -259,7 +259,7 @@ class _Loading:
         return Loaded(
             self.documents,
             [template.heading for template in self.templates],
-            KINDS_BY_NAME if any(one.cut_short for one in self.findings.values()) else self._unread,
+            KINDS_BY_NAME if any(findings.cut_short for findings in self.findings.values()) else self._unread,
             self.findings.keys(),
             self.findings.__getitem__,
             self._unfilled,
@@ -332,14 +332,14 @@ def desired_state(manifests: Manifests, cluster_name: str, as_of: datetime.date)
 
 def declared_cluster(manifests: Manifests, name: str) -> ClusterDeclaration:
     """The cluster of that name; raises :class:`ManifestError` with the nearest name if there is none."""
-    found = manifests.clusters.get(name)
-    if found is not None:
-        return found
-    known = manifests.clusters
-    otherwise = f"declared are {', '.join(known)}" if known else "no Cluster is declared"
-    advice = did_you_mean(name, known, otherwise)
+    cluster = manifests.clusters.get(name)
+    if cluster is not None:
+        return cluster
+    clusters = manifests.clusters
+    otherwise = f"declared are {', '.join(clusters)}" if clusters else "no Cluster is declared"
+    advice = did_you_mean(name, clusters, otherwise)
     first = min(
-        (cluster.origin for cluster in known.values()), default=Origin(min(manifests.sources, default="."), 1, 1)
+        (cluster.origin for cluster in clusters.values()), default=Origin(min(manifests.sources, default="."), 1, 1)
     )
     findings = FindingsByFile(manifests).of(first.file)
     findings.add_at(Trouble(Code.UNKNOWN_CLUSTER, f"there is no cluster {quoted(name)}", advice), first)
@@ -370,8 +370,8 @@ def declared_for(
 
 def declared_acls(manifests: Manifests, cluster: ClusterDeclaration) -> list[AclsDeclaration]:
     """Its ``Acls`` documents, variables filled in; one that cannot be is left out, for :func:`desired_state` to say."""
-    found = declared_for(manifests, cluster, FindingsByFile(manifests), kinds=("Acls",))
-    return [item for item in found if isinstance(item, AclsDeclaration)]
+    documents = declared_for(manifests, cluster, FindingsByFile(manifests), kinds=("Acls",))
+    return [item for item in documents if isinstance(item, AclsDeclaration)]
 
 
 def roles_for(manifests: Manifests, cluster: ClusterDeclaration, declared: list[Declared]) -> Roles:

@@ -114,8 +114,8 @@ def read_project(source: Source) -> Project:
         _report_operators(root, findings)
         places = tuple((key, findings.origin(node)) for key, node in root.keys.items())
         try:
-            said = ProjectSpec.model_validate(root.plain).model_dump()
-            project = Project(**{**said, "fail_on": tuple(said["fail_on"])}, places=places)
+            values = ProjectSpec.model_validate(root.plain).model_dump()
+            project = Project(**{**values, "fail_on": tuple(values["fail_on"])}, places=places)
         except ValidationError as error:
             report_invalid(ProjectSpec, root, error, findings)
     if findings.has_errors:

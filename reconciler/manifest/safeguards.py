@@ -76,26 +76,26 @@ def _declares(
     manifests: Manifests, kind: type[AccessTestsDeclaration] | type[ClusterTestsDeclaration], name: str
 ) -> bool:
     sets = [manifests, *([manifests.guardrails.manifests] if manifests.guardrails else [])]
-    templates = (template.heading.kind for one in sets for template in one.templates)
-    return any(one.of(kind) for one in sets) or name in templates
+    templates = (template.heading.kind for declared in sets for template in declared.templates)
+    return any(declared.of(kind) for declared in sets) or name in templates
 
 
 def coverage_notices(manifests: Manifests, cluster_name: str) -> tuple[GuardrailNotice, ...]:
     """Says so where tests of a kind are declared and none is about this cluster: a changed label looks the same."""
-    found = []
+    missing = []
     if not access_tests(manifests, cluster_name) and declares_access_tests(manifests):
-        found.append(("no-access-tests", AccessTestsKind.name))
+        missing.append(("no-access-tests", AccessTestsKind.name))
     if not cluster_tests(manifests, cluster_name) and _declares(
         manifests, ClusterTestsDeclaration, ClusterTestsKind.name
     ):
-        found.append(("no-cluster-tests", ClusterTestsKind.name))
+        missing.append(("no-cluster-tests", ClusterTestsKind.name))
     return tuple(
         GuardrailNotice(
             declared_cluster(manifests, cluster_name).origin,
             rule,
             f"0 {name} apply to {cluster_name}: those that are declared are for clusters with other labels",
         )
-        for rule, name in found
+        for rule, name in missing
     )
 
 
@@ -114,16 +114,16 @@ def guardrail_ownership(
 def _ownership(
     documents: Iterable[Declared],
 ) -> tuple[tuple[OwnerDeclaration, ...], tuple[OwnerConsent, ...]]:
-    found = [item for item in documents if isinstance(item, OwnershipDeclaration)]
-    owners = (owner for item in found for owner in item.owners)
-    consents = (consent for item in found for consent in item.consents)
+    declarations = [item for item in documents if isinstance(item, OwnershipDeclaration)]
+    owners = (owner for item in declarations for owner in item.owners)
+    consents = (consent for item in declarations for consent in item.consents)
     return tuple(sorted(owners, key=_place)), tuple(sorted(consents, key=_place))
 
 
 def owned_topics(manifests: Manifests, cluster_name: str) -> tuple[OwnedTopics, ...]:
     """What ``owns`` of Acls names for a declared cluster; raises :class:`ManifestError`."""
     documents = _documents(manifests, cluster_name, "Acls")
-    return tuple(one for item in documents if isinstance(item, AclsDeclaration) for one in item.owned)
+    return tuple(topics for item in documents if isinstance(item, AclsDeclaration) for topics in item.owned)
 
 
 def topic_rules(manifests: Manifests, cluster_name: str) -> tuple[TopicRule, ...]:
@@ -152,8 +152,8 @@ def _together(own: Sequence[T], guardrails: Iterable[T]) -> tuple[T, ...]:
 
     One that the manifests loosened is there twice, both ways.
     """
-    known = set(map(rule_key, own))
-    together = [*own, *(rule for rule in guardrails if rule_key(rule) not in known)]
+    keys = set(map(rule_key, own))
+    together = [*own, *(rule for rule in guardrails if rule_key(rule) not in keys)]
     return tuple(sorted(together, key=lambda item: item.origin))
 
 

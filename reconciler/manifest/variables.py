@@ -82,7 +82,7 @@ def _variable_keys(node: Node | None) -> Iterator[ScalarNode]:
 def form_problems(spec: Node | None, code_fields: Collection[str]) -> Iterator[tuple[Trouble, ScalarNode]]:
     """What is wrong with variables before any value is known."""
     for scalar in variable_scalars(spec):
-        if any(found["other"] for found in _PART.finditer(scalar.plain)):
+        if any(match["other"] for match in _PART.finditer(scalar.plain)):
             advice = "write ${vars.name} for a value of the cluster, or $${ for the characters ${"
             yield (
                 Trouble(Code.VARIABLE_FORM, f"{quoted(scalar.plain)} has a ${{ that is not a variable", advice),
@@ -95,7 +95,7 @@ def form_problems(spec: Node | None, code_fields: Collection[str]) -> Iterator[t
 
 def _names(text: str) -> list[str]:
     """The variables in a text, in order."""
-    return [found["name"] for found in _PART.finditer(text) if found["name"]]
+    return [match["name"] for match in _PART.finditer(text) if match["name"]]
 
 
 def misplaced(root: MappingNode, *, takes_variables: bool) -> Iterator[ScalarNode]:
@@ -161,7 +161,7 @@ class Variables:
             trouble = _TOO_MUCH if size > self._room else None
             self._room -= 0 if trouble else size
         if trouble is None:
-            text = _PART.sub(lambda found: self._values[found["name"]] if found["name"] else "${", node.plain)
+            text = _PART.sub(lambda match: self._values[match["name"]] if match["name"] else "${", node.plain)
             # Two texts that are fine each may compose to one that is not.
             trouble = _wildcard_trouble(text) if names else None
             trouble = trouble or (None if whole else text_trouble(text, escapes=True))
@@ -174,8 +174,8 @@ class Variables:
         """Why the value of a variable cannot be put into a text, or be all of it; no advice if it is only counted."""
         value = self._values.get(name)
         if value is None:
-            known = () if counted else self._values
-            advice = did_you_mean(name, known, f"add {name} to spec.vars of the cluster")
+            candidates = () if counted else self._values
+            advice = did_you_mean(name, candidates, f"add {name} to spec.vars of the cluster")
             return Trouble(Code.UNSET_VARIABLE, f"the cluster {self._cluster} does not set vars.{name}", advice)
         if whole:
             bad = "begins with '$'" if value.startswith("$") else ""

@@ -81,12 +81,12 @@ WAYS: Mapping[str, Callable[[ClusterState], Mapping[str, str]]] = {
 @settings(max_examples=20)
 @given(state=states())
 def test_what_is_written_in_any_way_reads_back_as_what_it_was(way: str, state: ClusterState) -> None:
-    unwritable = [item.item for item in export_manifests(state).left]
+    unwritable = [item.item for item in export_manifests(state).inexpressible]
     names = {item.name for item in unwritable if isinstance(item, Topic)}
     topics = {name: topic for name, topic in state.topics.items() if name not in names}
     kept = state.bindings.difference(item for item in unwritable if isinstance(item, AclBinding))
     state = ClusterState(state.cluster_id, kept, topics)
-    assume(not export_manifests(state).left)
+    assume(not export_manifests(state).inexpressible)
     read_back = desired(WAYS[way](state))
     left = compare(read_back, state, Scope(), DiffRules(prune={Topic.KIND}))
     assert (left.changes, left.skipped) == ((), ())
@@ -105,10 +105,10 @@ def check(state: ClusterState) -> None:
 def check_style(state: ClusterState, style: ExportStyle) -> None:
     export = export_manifests(state, cluster="prod", style=style)
     wanted = desired(export.files)
-    left = {item.item for item in export.left if isinstance(item.item, AclBinding)}
+    left = {item.item for item in export.inexpressible if isinstance(item.item, AclBinding)}
     assert wanted.bindings.keys() | left == state.bindings
     assert not wanted.bindings.keys() & left
-    left_topics = {item.item.name for item in export.left if isinstance(item.item, Topic)}
+    left_topics = {item.item.name for item in export.inexpressible if isinstance(item.item, Topic)}
     assert wanted.topics.keys() | left_topics == state.topics.keys()
     for name, topic in wanted.topics.items():
         live = state.topics[name]
@@ -160,7 +160,7 @@ def test_paths_are_safe_and_unique_on_every_file_system(state: ClusterState) -> 
 def test_everything_that_is_left_is_said_in_a_file(state: ClusterState) -> None:
     export = export_manifests(state)
     comments = [line for text in export.files.values() for line in text.splitlines() if line.startswith("# ")]
-    reasons = [item.reason for item in export.left]
+    reasons = [item.reason for item in export.inexpressible]
     assert all(any(line.endswith(reason) for line in comments) for reason in reasons)
     assert sum(line.startswith("# An ACL of a kind") for line in comments) == len(state.opaque)
 
@@ -197,7 +197,10 @@ def test_a_setting_is_exported_as_the_value_it_has_or_its_topic_is_left(setting:
     export = export_manifests(state)
     wanted = desired(export.files)
     assert differences(export, state, {"cluster.yaml": CLUSTER}, "prod") == []
-    assert wanted.topics.keys() | {item.item.name for item in export.left if isinstance(item.item, Topic)} == {"t", "u"}
+    assert wanted.topics.keys() | {item.item.name for item in export.inexpressible if isinstance(item.item, Topic)} == {
+        "t",
+        "u",
+    }
     assert not compare(wanted, state, Scope(), DiffRules()).changes
 
 
@@ -213,5 +216,5 @@ def test_a_host_with_a_zone_is_exported() -> None:
     entry = AccessControlEntry("User:a", "fe80:0:0:0:0:0:0:1%eth0", AclOperation.READ, AclPermissionType.ALLOW)
     live = AclBinding(ResourcePattern(ResourceType.TOPIC, "t"), entry)
     export = export_manifests(ClusterState("c", frozenset([live])))
-    assert export.left == ()
+    assert export.inexpressible == ()
     assert desired(export.files).bindings.keys() == {live}

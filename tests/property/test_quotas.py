@@ -109,5 +109,5 @@ def test_an_export_plans_to_nothing_but_what_it_left(quotas: frozenset[ClientQuo
     sources = [Source(path, text) for path, text in {**cluster, **export.files}.items()]
     desired = desired_state(load(sources), "prod", DAY)
     assert planned(desired, state).steps == ()
-    left = {one.item for one in export.left}
+    left = {one.item for one in export.inexpressible}
     assert {one.item for one in desired.of(ClientQuota).values()} == quotas - left

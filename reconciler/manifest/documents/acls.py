@@ -116,7 +116,7 @@ def _words(spec: MappingNode) -> dict[str, ScalarNode]:
 
 def _templates(node: MappingNode, words: Collection[str], findings: Findings) -> tuple[NameTemplate, ...]:
     """The names of a rule that hold words; what cannot be a name whatever the words say is reported."""
-    found = []
+    templates = []
     for field, kind in RESOURCE_FIELDS.items():
         for form, scalar in resources.name_scalars(node.values.get(field)):
             if not _has_words(scalar, words):
@@ -134,8 +134,8 @@ def _templates(node: MappingNode, words: Collection[str], findings: Findings) ->
             else:
                 if not form and resources.looks_like_a_pattern(scalar.plain):
                     findings.add(resources.pattern_warning(scalar.plain), scalar, severity="warning")
-                found.append(template)
-    return tuple(found)
+                templates.append(template)
+    return tuple(templates)
 
 
 def _has_words(scalar: ScalarNode, words: Collection[str]) -> bool:
@@ -214,8 +214,8 @@ class RoleKind(Kind["RoleDocument"]):
             if isinstance(node, MappingNode):
                 templates = _templates(node, words, findings)
                 takes, names = _split(node, parameters, words, table, findings)
-                used.update(takes, (word for one in templates for word in WORD.findall(one.text)))
-                kinds = [one.kind for one in templates]
+                used.update(takes, (word for template in templates for word in WORD.findall(template.text)))
+                kinds = [template.kind for template in templates]
                 action = resources.permission(
                     node, [*takes, *(pattern.resource_type for pattern in names), *kinds], findings
                 )

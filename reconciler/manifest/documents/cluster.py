@@ -68,9 +68,9 @@ _CURE = "move client to a file for --connections, or trust whoever edits the man
 def report_clear_secrets(spec: MappingNode, findings: Findings) -> None:
     """Report every secret in clear text. The line is shown with the value masked (``source.showable_lines``)."""
     for name, node in _secrets(spec):
-        found = clear_secret(name, node.plain)
-        if found is not None:
-            message = f"{name} holds a secret in clear text: {found}"
+        description = clear_secret(name, node.plain)
+        if description is not None:
+            message = f"{name} holds a secret in clear text: {description}"
             advice = "write ${env:NAME}, ${file:PATH:KEY} or ${dir:DIR:FILE}, and change the secret if others saw it"
             findings.add(Trouble(Code.CLEAR_TEXT, message, advice), node)
 
@@ -138,29 +138,35 @@ def _secrets(spec: MappingNode) -> Iterator[tuple[str, ScalarNode]]:
 # The facts of a cluster's flavor, where nobody stated anything else.
 
 
-def with_flavor(found: ClusterDeclaration) -> ClusterDeclaration:
+def with_flavor(declaration: ClusterDeclaration) -> ClusterDeclaration:
     """The declaration with its flavor's wait, default-allow and ``ignore``; doing it twice changes nothing more.
 
     The vendor's default-allow counts as the word of whoever states the flavor, where a user can change it as a claim:
     access is then computed with and without.
     """
-    flavor, sources = found.flavor, found.sources
+    flavor, sources = declaration.flavor, declaration.sources
     # A wait that is too short lets the next phase begin before brokers enforce this one: only the operator may say so.
     least = flavor.wait_seconds if flavor.wait_seconds > DEFAULT_BARRIER_WAIT else 0
-    if sources.barrier is not FactSource.OPERATOR and found.barrier_wait < least:
-        short = found.barrier_wait if sources.barrier is FactSource.MANIFESTS and found.probe is None else None
-        found = replace(found, barrier_wait=least, short_wait=short)
-    if found.probe is not None and found.probe.seconds < flavor.wait_seconds:
-        found = replace(found, probe=replace(found.probe, seconds=flavor.wait_seconds))
-    if found.allow_everyone_if_no_acl_found is None and flavor.default_allow is not None:
+    if sources.barrier is not FactSource.OPERATOR and declaration.barrier_wait < least:
+        short = (
+            declaration.barrier_wait if sources.barrier is FactSource.MANIFESTS and declaration.probe is None else None
+        )
+        declaration = replace(declaration, barrier_wait=least, short_wait=short)
+    if declaration.probe is not None and declaration.probe.seconds < flavor.wait_seconds:
+        declaration = replace(declaration, probe=replace(declaration.probe, seconds=flavor.wait_seconds))
+    if declaration.allow_everyone_if_no_acl_found is None and flavor.default_allow is not None:
         word = FactSource.FLAVOR if flavor.default_allow_varies else sources.flavor
-        found = replace(
-            found,
+        declaration = replace(
+            declaration,
             allow_everyone_if_no_acl_found=flavor.default_allow,
             sources=replace(sources, default_allow=word),
         )
-    ignore = tuple(dict.fromkeys((*found.scope.ignore, *flavor.owned_elsewhere)))
-    return replace(found, scope=replace(found.scope, ignore=ignore)) if ignore != found.scope.ignore else found
+    ignore = tuple(dict.fromkeys((*declaration.scope.ignore, *flavor.owned_elsewhere)))
+    return (
+        replace(declaration, scope=replace(declaration.scope, ignore=ignore))
+        if ignore != declaration.scope.ignore
+        else declaration
+    )
 
 
 #: The fields of a Cluster document that state facts, and what :class:`FactSources` calls them.
@@ -290,8 +296,8 @@ def _key_origins(node: Node | None, findings: Findings) -> FrozenMap[Origin]:
 
 def address_problem(text: str) -> Trouble | None:
     """Why ``text`` is not a bootstrap server; ``None`` if it is."""
-    found = _ADDRESS.fullmatch(text)
-    if found and 0 < int(found[2]) < 65536:
+    match = _ADDRESS.fullmatch(text)
+    if match and 0 < int(match[2]) < 65536:
         return None
     advice = "write one list item for each server" if "," in text else "write it as broker-1:9093"
     return Trouble(Code.ADDRESS, f"{quoted(text)} is not host:port", advice)

@@ -110,8 +110,8 @@ class DesiredBuilder:
         item, origin, expires = wish.item, wish.declaration.origin, wish.declaration.expires
         findings = self.findings_of(origin.file)
         identities = [("key", item.key), *(() if wish.absent else (("enforced", item.enforced),))]
-        found = [self._first.setdefault((item.KIND, identity), wish) for identity in identities]
-        if (earlier := next((one for one in found if one is not wish), None)) is not None:
+        earliest = [self._first.setdefault((item.KIND, identity), wish) for identity in identities]
+        if (earlier := next((first for first in earliest if first is not wish), None)) is not None:
             trouble = Trouble(Code.CONFLICTING_ITEM, f"the {item.subject} is declared twice", "keep one of them")
             findings.add_at(trouble, origin, related=[earlier.declaration.origin])
         elif not self.cluster.scope.owns_listed(item, declared=True):

@@ -297,7 +297,9 @@ class ClusterTestsKind(Kind["ClusterTestsDocument"]):
 def _cluster_claims(
     document: str, node: MappingNode, item: "ClusterTestItem | None", findings: Findings
 ) -> Iterator[ClusterTest]:
-    if not any(isinstance(found := node.get(field), MappingNode) and found.values for field in ("configs", "features")):
+    if not any(
+        isinstance(stated := node.get(field), MappingNode) and stated.values for field in ("configs", "features")
+    ):
         findings.add(_NO_CLUSTER_CLAIM, node)
     for field in ("configs", "features"):
         claims = node.get(field)
@@ -328,7 +330,7 @@ def _config(name: str, value: Node, place: Node, findings: Findings) -> _Asked:
         return f"is {value.plain or 'empty'}", (value.plain,), None, None
     if not isinstance(value, MappingNode):
         return "", None, None, None
-    allowed = tuple(one.plain for one in scalars(value.get("allowed"))) or None
+    allowed = tuple(scalar.plain for scalar in scalars(value.get("allowed"))) or None
     least, most = (_number(name, value.get(field), findings) for field in ("min", "max"))
     bounds = value.keys.keys() & {"min", "max"}
     if allowed is not None and bounds:
@@ -338,9 +340,9 @@ def _config(name: str, value: Node, place: Node, findings: Findings) -> _Asked:
     elif least is not None and most is not None and least > most:
         findings.add(_ORDER, value.get("min") or place)
     if allowed is not None:
-        return f"is {' or '.join(one or 'empty' for one in allowed)}", allowed, None, None
+        return f"is {' or '.join(choice or 'empty' for choice in allowed)}", allowed, None, None
     sides = {"min": "at least", "max": "at most"}
-    words = [f"{said} {text}" for field, said in sides.items() if (text := value.text(field)) is not None]
+    words = [f"{side} {text}" for field, side in sides.items() if (text := value.text(field)) is not None]
     return f"is {' and '.join(words)}", None, least, most
 
 
@@ -380,8 +382,8 @@ def _feature(name: str, value: Node, place: Node, findings: Findings) -> _Asked:
     if level is not None:
         return f"is at least {node.plain} (level {level})", None, level, None
     if name == METADATA_VERSION and "." in node.plain:
-        known = [*_LEVELS]
-        message = f"{quoted(node.plain)} is no release that is known: {known[0]} to {known[-1]} are"
+        releases = [*_LEVELS]
+        message = f"{quoted(node.plain)} is no release that is known: {releases[0]} to {releases[-1]} are"
         findings.add(Trouble(Code.WRONG_VALUE, message, "write one of them, or the level as a number"), node)
         return "", None, None, None
     try:

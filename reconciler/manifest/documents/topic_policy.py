@@ -124,9 +124,9 @@ def declare_relations(
 ) -> Iterator[topic_rule.RelationRule]:
     """The relations of a rule; problems are reported."""
     for node, item in paired(nodes, items):
-        found = [relation for relation in topic_rule.Relation if relation in node.keys]
-        value, other = node.get("value"), node.get(found[0]) if found else None
-        if len(found) != 1:
+        relations = [relation for relation in topic_rule.Relation if relation in node.keys]
+        value, other = node.get("value"), node.get(relations[0]) if relations else None
+        if len(relations) != 1:
             findings.add(_ONE, node)
         for operand in (value, other):
             _check_operand(operand, findings)
@@ -134,7 +134,9 @@ def declare_relations(
             if value.plain == other.plain:
                 findings.add(_SAME, other)
             if item is not None:
-                yield topic_rule.RelationRule(findings.origin(node), value.plain, found[0], other.plain, item.required)
+                yield topic_rule.RelationRule(
+                    findings.origin(node), value.plain, relations[0], other.plain, item.required
+                )
 
 
 def _check_operand(node: Node | None, findings: Findings) -> None:
@@ -327,18 +329,18 @@ def _exceptions(
     """The exceptions of a document, by the name of their rule; problems are reported."""
     rules = spec.get("rules")
     named = rules.items if isinstance(rules, SequenceNode) else []
-    known = [name for one in named if isinstance(one, MappingNode) and (name := one.text("name"))]
-    found: dict[str, tuple[topic_rule.TopicException, ...]] = {}
+    rule_names = [name for rule in named if isinstance(rule, MappingNode) and (name := rule.text("name"))]
+    exceptions: dict[str, tuple[topic_rule.TopicException, ...]] = {}
     for node, item in paired(spec.get("exceptions"), items):
         topics, check = topic_names(node.get("topics"), table, findings), node.get("check")
-        if not isinstance(check, ScalarNode) or not check_is_known("rule", check, known, findings) or item is None:
+        if not isinstance(check, ScalarNode) or not check_is_known("rule", check, rule_names, findings) or item is None:
             continue
         codes = item.codes if isinstance(item.codes, list) else [item.codes] if item.codes else []
-        one = topic_rule.TopicException(
+        exception = topic_rule.TopicException(
             topics or NameSelector(), item.reason, item.expires, findings.origin(node), frozenset(codes), item.ticket
         )
-        found[check.plain] = (*found.get(check.plain, ()), one)
-    return found
+        exceptions[check.plain] = (*exceptions.get(check.plain, ()), exception)
+    return exceptions
 
 
 class TopicPolicyKind(Kind["TopicPolicyDocument"]):

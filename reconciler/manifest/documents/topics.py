@@ -188,9 +188,9 @@ class TopicsDeclaration:
 
     def on(self, labels: Mapping[str, str]) -> Iterator[DesiredTopic]:
         """The topics as a cluster with these labels is to have them."""
-        here = [one for one in self.overrides if one.layer.fits(labels)]
+        here = [override for override in self.overrides if override.layer.fits(labels)]
         for item in self.topics:
-            fitting = [one.layer for one in here if one.selects(item.topic.name)]
+            fitting = [override.layer for override in here if override.selects(item.topic.name)]
             yield item if item.absent or not fitting else replace(item, topic=instead(fitting, item.topic))
 
 
@@ -215,20 +215,22 @@ def _overrides(
         meant = [topic for topic in topics if override.selects(topic.topic.name) and not topic.absent]
         _check_named(node.get("topics"), [topic.topic.name for topic in topics], findings)
         counted = next((node.keys[field] for field in _COUNTED if field in node.keys), None)
-        if counted is not None and (fixed := [one for one in meant if one.topic.replica_assignments]):
+        if counted is not None and (fixed := [topic for topic in meant if topic.topic.replica_assignments]):
             message = f"replicaAssignments of {fixed[0].topic.name} says how many partitions and replicas there are"
             findings.add(Trouble(Code.REPLICA_ASSIGNMENT, message, "name other topics, or leave out counts"), counted)
         yield override
 
 
-def _check_named(node: Node | None, known: Sequence[str], findings: Findings) -> None:
+def _check_named(node: Node | None, declared: Sequence[str], findings: Findings) -> None:
     """Reports a name that the document does not declare: the override would silently change nothing."""
     # Before variables are filled in, any name may be one.
-    for form, scalar in () if any("${" in name for name in known) else resources.name_scalars(node):
-        is_known = any(name.startswith(scalar.plain) for name in known) if form == "prefix" else scalar.plain in known
+    for form, scalar in () if any("${" in name for name in declared) else resources.name_scalars(node):
+        is_known = (
+            any(name.startswith(scalar.plain) for name in declared) if form == "prefix" else scalar.plain in declared
+        )
         if form != "any" and not is_known and not findings.marks(scalar):
             message = f"this document declares no topic {'that begins with ' if form == 'prefix' else ''}"
-            advice = did_you_mean(scalar.plain, known, "name a topic of this document")
+            advice = did_you_mean(scalar.plain, declared, "name a topic of this document")
             findings.add(Trouble(Code.CONFLICTING_TOPIC, f"{message}{quoted(scalar.plain)}", advice), scalar)
 
 

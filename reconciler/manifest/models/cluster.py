@@ -102,10 +102,10 @@ GuardName = Annotated[str, BeforeValidator(_guard), WithJsonSchema({"type": "str
 
 
 def _release(text: str) -> tuple[int, int]:
-    found = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,3})?", text)
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,3})\.([0-9]{1,3})(\.[0-9]{1,3})?", text)
+    if match is None:
         raise ValueError(f"{quoted(text)} is not a release of Kafka: write it as 4.4")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 #: A release of Kafka; a patch release counts as its minor release, whose rules it has.
@@ -393,10 +393,10 @@ class ConnectionsDocument(ManifestModel):
 
 
 def _soak(text: str) -> float:
-    found = amount(text, MILLISECONDS)
+    milliseconds = amount(text, MILLISECONDS)
     if text[-1:].isdigit():
         raise ValueError(f"{quoted(text)} is not a duration: write a number and s, m, h or d, such as 1h")
-    return found / 1000
+    return milliseconds / 1000
 
 
 SoakTime = Annotated[

@@ -27,10 +27,10 @@ from reconciler.model.topic_rule import TopicCheck
 
 
 def _code(value: object) -> object:
-    known = [code.value for code in TopicCheck]
-    if not isinstance(value, str) or value not in known:
+    codes = [code.value for code in TopicCheck]
+    if not isinstance(value, str) or value not in codes:
         shown = quoted(value) if isinstance(value, str) else "this"
-        raise refuse(Code.WRONG_VALUE, f"{shown} is not a policy code", one_of(known))
+        raise refuse(Code.WRONG_VALUE, f"{shown} is not a policy code", one_of(codes))
     return TopicCheck(value)
 
 

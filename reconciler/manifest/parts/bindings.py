@@ -52,9 +52,9 @@ class Placed(NamedTuple):
 
 
 #: What declares a binding: a rule without a role that names its pattern, or what several come to.
-Said: TypeAlias = RuleDeclaration | Placed
+Declarer: TypeAlias = RuleDeclaration | Placed
 #: What declares the bindings on one pattern: a rule all of them, or each entry its own.
-OnPattern: TypeAlias = RuleDeclaration | dict[AccessControlEntry, Said]
+OnPattern: TypeAlias = RuleDeclaration | dict[AccessControlEntry, Declarer]
 
 
 class Declarations:
@@ -67,19 +67,19 @@ class Declarations:
         #: By the identity of a rule, with that rule: a copy of these has other ones.
         self._numbers: dict[int, tuple[RuleDeclaration, dict[ResourcePattern, int]]] = {}
 
-    def of(self, said: Said, pattern: ResourcePattern) -> Declaration:
+    def of(self, declarer: Declarer, pattern: ResourcePattern) -> Declaration:
         """That of the first place that names ``pattern``; raises ``ValueError`` or ``KeyError`` where there is none."""
-        if isinstance(said, Placed):
-            return said.declaration
-        if len(said.patterns) <= _FEW:
-            return said.declaration_at(said.patterns.index(pattern))
-        held = self._numbers.get(id(said))
-        if held is None or held[0] is not said:
+        if isinstance(declarer, Placed):
+            return declarer.declaration
+        if len(declarer.patterns) <= _FEW:
+            return declarer.declaration_at(declarer.patterns.index(pattern))
+        held = self._numbers.get(id(declarer))
+        if held is None or held[0] is not declarer:
             numbers: dict[ResourcePattern, int] = {}
-            for number, name in enumerate(said.patterns):
+            for number, name in enumerate(declarer.patterns):
                 numbers.setdefault(name, number)
-            held = self._numbers[id(said)] = said, numbers
-        return said.declaration_at(held[1][pattern])
+            held = self._numbers[id(declarer)] = declarer, numbers
+        return declarer.declaration_at(held[1][pattern])
 
 
 def on_pattern(grant: RuleDeclaration) -> OnPattern:
@@ -87,9 +87,9 @@ def on_pattern(grant: RuleDeclaration) -> OnPattern:
     return grant if len(grant.principals) + len(grant.hosts) <= _FEW else by_entry(grant)
 
 
-def by_entry(said: OnPattern) -> dict[AccessControlEntry, Said]:
+def by_entry(declarers: OnPattern) -> dict[AccessControlEntry, Declarer]:
     """What declares each entry."""
-    return dict.fromkeys(entries_of(said), said) if isinstance(said, RuleDeclaration) else said
+    return dict.fromkeys(entries_of(declarers), declarers) if isinstance(declarers, RuleDeclaration) else declarers
 
 
 class DeclaredBindings(KnowsEnds):
@@ -103,23 +103,23 @@ class DeclaredBindings(KnowsEnds):
         self._declarations = Declarations()
         self._count = sum(map(len, (entries for _, entries in _entries(on))))
 
-    def _said(self, binding: AclBinding) -> Said | None:
+    def _declarer(self, binding: AclBinding) -> Declarer | None:
         pattern, entry = binding
-        said = self._on.get(pattern)
-        if isinstance(said, RuleDeclaration):
-            return said if grants_entry(said, entry) else None
-        return None if said is None else said.get(entry)
+        declarers = self._on.get(pattern)
+        if isinstance(declarers, RuleDeclaration):
+            return declarers if grants_entry(declarers, entry) else None
+        return None if declarers is None else declarers.get(entry)
 
     def __getitem__(self, binding: AclBinding) -> Declaration:
         """Where and why a binding is declared; raises ``KeyError``."""
-        said = self._said(binding)
-        if said is None:
+        declarer = self._declarer(binding)
+        if declarer is None:
             raise KeyError(binding)
-        return self._declarations.of(said, binding[0])
+        return self._declarations.of(declarer, binding[0])
 
     def __contains__(self, binding: object) -> bool:
         """Whether a binding is declared; nothing else is asked for."""
-        return self._said(cast("AclBinding", binding)) is not None
+        return self._declarer(cast("AclBinding", binding)) is not None
 
     def __iter__(self) -> Iterator[AclBinding]:
         """The bindings, in the order of the manifests by the first rule on each pattern."""
@@ -141,11 +141,15 @@ class DeclaredBindings(KnowsEnds):
 
     def ending(self) -> Iterator[tuple[AclBinding, Expiry]]:
         """Each binding that is declared with an end, and the end."""
-        for pattern, said in self._on.items():
-            if not isinstance(said, RuleDeclaration):
-                yield from ((AclBinding(pattern, entry), one.expires) for entry, one in said.items() if one.expires)
-            elif said.expires is not None:
-                yield from ((AclBinding(pattern, entry), said.expires) for entry in entries_of(said))
+        for pattern, declarers in self._on.items():
+            if not isinstance(declarers, RuleDeclaration):
+                yield from (
+                    (AclBinding(pattern, entry), declarer.expires)
+                    for entry, declarer in declarers.items()
+                    if declarer.expires
+                )
+            elif declarers.expires is not None:
+                yield from ((AclBinding(pattern, entry), declarers.expires) for entry in entries_of(declarers))
 
     def __repr__(self) -> str:
         """Shows them."""
@@ -161,28 +165,28 @@ class _Items(ItemsView[AclBinding, Declaration]):
     def __iter__(self) -> Iterator[tuple[AclBinding, Declaration]]:
         on, declarations = self._mapping._on, self._mapping._declarations
         for pattern, entries in _entries(on):
-            said = on[pattern]
-            each = repeat(said) if isinstance(said, RuleDeclaration) else said.values()
+            declarers = on[pattern]
+            each = repeat(declarers) if isinstance(declarers, RuleDeclaration) else declarers.values()
             before, declaration = None, None
-            for entry, one in zip(entries, each, strict=False):
-                if declaration is None or one is not before:
-                    before, declaration = one, declarations.of(one, pattern)
+            for entry, declarer in zip(entries, each, strict=False):
+                if declaration is None or declarer is not before:
+                    before, declaration = declarer, declarations.of(declarer, pattern)
                 yield _new_binding((pattern, entry)), declaration
 
 
 def _entries(
     on: Mapping[ResourcePattern, OnPattern],
-) -> Iterator[tuple[ResourcePattern, tuple[AccessControlEntry, ...] | dict[AccessControlEntry, Said]]]:
+) -> Iterator[tuple[ResourcePattern, tuple[AccessControlEntry, ...] | dict[AccessControlEntry, Declarer]]]:
     """The entries on each pattern; those of a rule, whose patterns follow each other, are made once."""
     before: RuleDeclaration | None = None
-    made: tuple[AccessControlEntry, ...] = ()
-    for pattern, said in on.items():
-        if not isinstance(said, RuleDeclaration):
-            yield pattern, said
+    entries: tuple[AccessControlEntry, ...] = ()
+    for pattern, declarers in on.items():
+        if not isinstance(declarers, RuleDeclaration):
+            yield pattern, declarers
             continue
-        if said is not before:
-            before, made = said, entries_of(said)
-        yield pattern, made
+        if declarers is not before:
+            before, entries = declarers, entries_of(declarers)
+        yield pattern, entries
 
 
 # Reports what is declared and not in a cluster's scope.
@@ -217,11 +221,11 @@ class OutsideScope:
 
     def report_ignored(self) -> None:
         """Reports each item that ignores something declared."""
-        for item, found in self._ignored.items():
-            found.sort()
-            named = first_of(found, _NAMED, itemgetter(1))
+        for item, places in self._ignored.items():
+            places.sort()
+            named = first_of(places, _NAMED, itemgetter(1))
             message = f"the cluster {self._cluster.name} ignores what the manifests declare: {named}"
-            trouble, related = Trouble(Code.OUTSIDE_SCOPE, message, _IGNORED), [place for place, _ in found[:_NAMED]]
+            trouble, related = Trouble(Code.OUTSIDE_SCOPE, message, _IGNORED), [place for place, _ in places[:_NAMED]]
             self._findings_of(item.file).add_at(trouble, item, related=dict.fromkeys(related))
 
 
@@ -262,7 +266,7 @@ class BindingTable:
         self._declarations = Declarations()
         self._on: dict[ResourcePattern, OnPattern] = {}
         #: Of ``_on`` what several rules name: no other pattern shares these dictionaries.
-        self._several: dict[ResourcePattern, dict[AccessControlEntry, Said]] = {}
+        self._several: dict[ResourcePattern, dict[AccessControlEntry, Declarer]] = {}
         #: What other files declare of bindings that are there, and that outlasts them not.
         self.repeated: list[tuple[AclBinding, Declaration]] = []
         self._ends = False
@@ -302,33 +306,34 @@ class BindingTable:
         return False
 
     def _add(self, grant: RuleDeclaration) -> None:
-        said, on = on_pattern(grant), self._on
+        declarers, on = on_pattern(grant), self._on
         if len(grant.patterns) > 1 and len(set(grant.patterns)) < len(grant.patterns):
             entries = entries_of(grant)
             # Of a name that is written twice, each place counts.
             for pattern, declaration in grant.declared():
                 self._add_beside(pattern, entries, Placed(declaration, not isinstance(grant, BroughtRule)))
             return
-        taken = [pattern for pattern in grant.patterns if on.setdefault(pattern, said) is not said]
+        taken = [pattern for pattern in grant.patterns if on.setdefault(pattern, declarers) is not declarers]
         entries = entries_of(grant) if taken else ()
         for pattern in taken:
             self._add_beside(pattern, entries, grant)
 
-    def _add_beside(self, pattern: ResourcePattern, entries: Iterable[AccessControlEntry], said: Said) -> None:
+    def _add_beside(self, pattern: ResourcePattern, entries: Iterable[AccessControlEntry], declarer: Declarer) -> None:
         """Adds the entries of a rule on a pattern that another rule names, or that it names twice."""
         there = self._several.get(pattern)
         if there is None:
             there = self._on[pattern] = self._several[pattern] = dict(by_entry(self._on.get(pattern, {})))
         for entry in entries:
-            first = there.setdefault(entry, said)
-            if first is not said:
-                there[entry] = self._both(AclBinding(pattern, entry), first, said)
+            first = there.setdefault(entry, declarer)
+            if first is not declarer:
+                there[entry] = self._both(AclBinding(pattern, entry), first, declarer)
 
-    def _both(self, binding: AclBinding, first: Said, said: Said) -> Said:
+    def _both(self, binding: AclBinding, first: Declarer, second: Declarer) -> Declarer:
         """What two declarations of a binding come to; the first, after reporting that both are written out."""
-        earlier, later = (self._declarations.of(one, binding.pattern) for one in (first, said))
+        earlier, later = (self._declarations.of(declarer, binding.pattern) for declarer in (first, second))
         written = [
-            one.written if isinstance(one, Placed) else not isinstance(one, BroughtRule) for one in (first, said)
+            declarer.written if isinstance(declarer, Placed) else not isinstance(declarer, BroughtRule)
+            for declarer in (first, second)
         ]
         if all(written):
             places = sorted((earlier.origin, later.origin))
@@ -348,14 +353,14 @@ class BindingTable:
         scope = self._cluster.scope
         if scope.include is None and not scope.exclude and not scope.ignore:
             return
-        for pattern, said in self._on.items():
+        for pattern, declarers in self._on.items():
             asked: set[str] = set()
-            for entry, one in by_entry(said).items():
+            for entry, declarer in by_entry(declarers).items():
                 binding = AclBinding(pattern, entry)
                 # A scope is about patterns and principals.
                 if entry.principal not in asked and not scope.owns(binding):
                     what = f"{entry.principal} on {pattern}"
-                    outside.add(self._declarations.of(one, pattern).origin, what, _selects(binding), _OUTSIDE)
+                    outside.add(self._declarations.of(declarer, pattern).origin, what, _selects(binding), _OUTSIDE)
                 asked.add(entry.principal)
 
     def on(self, as_of: datetime.date) -> tuple[DeclaredBindings, DeclaredBindings]:
@@ -364,18 +369,20 @@ class BindingTable:
             return DeclaredBindings(self._on), DeclaredBindings({})
         wanted: dict[ResourcePattern, OnPattern] = {}
         expired: dict[ResourcePattern, OnPattern] = {}
-        for pattern, said in self._on.items():
-            if isinstance(said, RuleDeclaration):
-                (expired if _is_over(said, as_of) else wanted)[pattern] = said
+        for pattern, declarers in self._on.items():
+            if isinstance(declarers, RuleDeclaration):
+                (expired if _is_over(declarers, as_of) else wanted)[pattern] = declarers
                 continue
             for over, these in ((False, wanted), (True, expired)):
-                if some := {entry: one for entry, one in said.items() if _is_over(one, as_of) is over}:
+                if some := {
+                    entry: declarer for entry, declarer in declarers.items() if _is_over(declarer, as_of) is over
+                }:
                     these[pattern] = some
         return DeclaredBindings(wanted), DeclaredBindings(expired)
 
 
-def _is_over(said: Said, as_of: datetime.date) -> bool:
-    return said.expires is not None and said.expires.over(as_of)
+def _is_over(declarer: Declarer, as_of: datetime.date) -> bool:
+    return declarer.expires is not None and declarer.expires.over(as_of)
 
 
 def _selects(binding: AclBinding) -> Callable[[Selector], bool]:

@@ -93,16 +93,16 @@ _NAMED: Final = 8
 def report_invalid(model: type[BaseModel], root: MappingNode, error: ValidationError, findings: Findings) -> None:
     """Reports each of pydantic's errors once, except where the reader has reported something already."""
     number = error.error_count()
-    for done, found in enumerate(error.errors(include_url=False, include_input=False)):
+    for done, detail in enumerate(error.errors(include_url=False, include_input=False)):
         if findings.is_full:
             # Words are dear (the nearest field, the place), and would only be counted.
             findings.count_more(findings.origin(root), number - done)
             return
-        path = tuple(part for part in found["loc"] if part not in TAGS)
-        node, key = _find(root, path, at_key=found["type"] == "extra_forbidden")
-        known = findings.marks(node) or (key is not None and findings.marks(key))
-        if path != ("apiVersion",) and (found["type"] == "missing" or not known):
-            findings.add(_trouble(model, found["type"], path, found.get("ctx", {}), node), node)
+        path = tuple(part for part in detail["loc"] if part not in TAGS)
+        node, key = _find(root, path, at_key=detail["type"] == "extra_forbidden")
+        marked = findings.marks(node) or (key is not None and findings.marks(key))
+        if path != ("apiVersion",) and (detail["type"] == "missing" or not marked):
+            findings.add(_trouble(model, detail["type"], path, detail.get("ctx", {}), node), node)
 
 
 def _find(root: MappingNode, path: Path, *, at_key: bool) -> tuple[Node, Node | None]:
@@ -155,9 +155,9 @@ def _trouble(model: type[BaseModel], sort: str, path: Path, context: dict[str, A
 
 def _mapping_advice(fields: list[str], node: Node) -> str:
     """How to write a mapping where a list or a single value was written."""
-    known = ", ".join(fields[:_NAMED]) + (" …" if len(fields) > _NAMED else "")
+    names = ", ".join(fields[:_NAMED]) + (" …" if len(fields) > _NAMED else "")
     how = "write its fields without '- '" if isinstance(node, SequenceNode) else "write it as fields with values"
-    return f"{how}: {known}" if known else f"{how}, as name: value"
+    return f"{how}: {names}" if names else f"{how}, as name: value"
 
 
 def _empty_advice(path: Path) -> str:
@@ -191,11 +191,11 @@ _MEANT: Final = FrozenMap(
 
 def _unknown_field(model: type[BaseModel], path: Path) -> Trouble:
     field = str(path[-1])
-    known = fields_at(model, path[:-1])
-    advice = did_you_mean(field, known, one_of(known))
+    fields = fields_at(model, path[:-1])
+    advice = did_you_mean(field, fields, one_of(fields))
     if 0 < len(homes := _below(model, path[:-1], field)) <= _HOMES:
         advice = f"write it below {' or '.join(homes)}"
-    if field in _MEANT and (_MEANT[field] in known or ":" in _MEANT[field]):
+    if field in _MEANT and (_MEANT[field] in fields or ":" in _MEANT[field]):
         advice = f"did you mean {_MEANT[field]}?"
     return Trouble(Code.UNKNOWN_FIELD, f"there is no field {quoted(field)} here", advice)
 
@@ -214,9 +214,9 @@ def _below(model: type[BaseModel], path: Path, field: str, depth: int = 2) -> li
 
 def fields_at(model: type[BaseModel], path: Path) -> list[str]:
     """The fields that a mapping at ``path`` in a document of that model can have, those that it must have first."""
-    found = _model_at(model, path)
-    known = sorted(found.model_fields.items(), key=lambda item: not item[1].is_required()) if found else []
-    return [field.alias or name for name, field in known]
+    holder = _model_at(model, path)
+    fields = sorted(holder.model_fields.items(), key=lambda item: not item[1].is_required()) if holder else []
+    return [field.alias or name for name, field in fields]
 
 
 def _model_at(model: type[BaseModel], path: Path) -> type[BaseModel] | None:
@@ -238,8 +238,8 @@ def _missing(model: type[BaseModel], path: Path) -> Trouble:
     """A field that has to be there, with what its description says of it."""
     field, holder = str(path[-1]), _model_at(model, path[:-1])
     fields = holder.model_fields.values() if holder else ()
-    told = next((known.description or "" for known in fields if known.alias == field), "").rstrip(".")
-    advice = f"add it: {told[:1].lower()}{told[1:]}" if told else "add it"
+    description = next((info.description or "" for info in fields if info.alias == field), "").rstrip(".")
+    advice = f"add it: {description[:1].lower()}{description[1:]}" if description else "add it"
     return Trouble(Code.MISSING_FIELD, f"the field {quoted(field)} is missing here", advice)
 
 
@@ -365,32 +365,32 @@ def _is_misspelt(root: MappingNode, field: str, findings: Findings) -> bool:
 
 def _check_api_version(root: MappingNode, findings: Findings) -> None:
     advice = f"write apiVersion: {API_VERSION}"
-    found = root.get("apiVersion")
-    if found is None and _is_misspelt(root, "apiVersion", findings):
+    node = root.get("apiVersion")
+    if node is None and _is_misspelt(root, "apiVersion", findings):
         return
-    if found is None:
+    if node is None:
         findings.add(Trouble(Code.API_VERSION, "the field 'apiVersion' is missing", advice), root)
         if "kind" in root.keys:
             return
-    elif found.plain != API_VERSION and not findings.marks(found):
-        findings.add(Trouble(Code.API_VERSION, f"this is not the apiVersion {API_VERSION}", advice), found)
+    elif node.plain != API_VERSION and not findings.marks(node):
+        findings.add(Trouble(Code.API_VERSION, f"this is not the apiVersion {API_VERSION}", advice), node)
 
 
 def _kind(root: MappingNode, findings: Findings, kinds: Collection[str]) -> str | None:
-    found = root.get("kind")
-    if found is None:
+    node = root.get("kind")
+    if node is None:
         if not _is_misspelt(root, "kind", findings):
             findings.add(Trouble(Code.UNKNOWN_KIND, "the field 'kind' is missing", one_of(kinds)), root)
         return None
-    kind = found.plain
+    kind = node.plain
     if not isinstance(kind, str):
-        findings.add(Trouble(Code.UNKNOWN_KIND, "the kind must be a single value", one_of(kinds)), found)
+        findings.add(Trouble(Code.UNKNOWN_KIND, "the kind must be a single value", one_of(kinds)), node)
     elif kind in kinds:
         return intern(kind)  # one text, of 100,000 documents
-    elif not findings.marks(found):
+    elif not findings.marks(node):
         meant = nearest(kind, kinds, alike=_ALIKE)
         advice = f"did you mean {meant!r}?" if meant else _ELSEWHERE.get(kind.lower().removesuffix("s"), one_of(kinds))
-        findings.add(Trouble(Code.UNKNOWN_KIND, f"there is no kind {quoted(kind)}", advice), found)
+        findings.add(Trouble(Code.UNKNOWN_KIND, f"there is no kind {quoted(kind)}", advice), node)
     return None
 
 

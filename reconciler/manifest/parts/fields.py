@@ -83,37 +83,37 @@ def ending(text: str) -> Expiry:
 def _no_ending(text: str) -> str:
     if _DAY.fullmatch(text):
         return f"{text} is not a date: write a day that its month has"
-    found = _INSTANT.fullmatch(text)
-    if found is None:
+    match = _INSTANT.fullmatch(text)
+    if match is None:
         return f"{quoted(text)} is not a date: write YYYY-MM-DD, or an instant such as 2027-01-31T18:00:00Z"
     # Without an offset it would end at another instant wherever it is read.
-    offset = "Z" if found[5] in ("", "z") else found[5]
-    meant = f"{found[1]}T{found[2]}{found[3] or ':00'}{offset}"
+    offset = "Z" if match[5] in ("", "z") else match[5]
+    meant = f"{match[1]}T{match[2]}{match[3] or ':00'}{offset}"
     try:
         Expiry.of(meant)
     except ValueError:
         return f"{quoted(text)} is not an instant: write it as 2027-01-31T18:00:00Z"
-    what = "has no offset" if not found[5] else "is not an instant"
-    return f"{quoted(text)} {what}: write {meant}" + ("" if found[5] else " for UTC")
+    what = "has no offset" if not match[5] else "is not an instant"
+    return f"{quoted(text)} {what}: write {meant}" + ("" if match[5] else " for UTC")
 
 
 def seconds(text: str) -> float:
     """A duration such as ``2s``, ``500ms`` or ``1h``, in seconds."""
-    found = _AMOUNT.fullmatch(text)
-    if found and found[2] in ("ms", "s", "m", "h"):
-        return int(found[1]) * MILLISECONDS[found[2]] / 1000
+    match = _AMOUNT.fullmatch(text)
+    if match and match[2] in ("ms", "s", "m", "h"):
+        return int(match[1]) * MILLISECONDS[match[2]] / 1000
     raise ValueError(f"{quoted(text)} is not a duration: write a number and ms, s, m or h, such as 2s")
 
 
 def amount(text: str, units: dict[str, int]) -> int:
     """An integer, or a number with one of ``units``."""
-    found = _AMOUNT.fullmatch(text)
-    if found is None:
+    match = _AMOUNT.fullmatch(text)
+    if match is None:
         return integer(text)
-    if found[2] in units:
-        return int(found[1]) * units[found[2]]
-    meant = next((unit for unit in units if _same_unit(found[2], unit)), None)
-    write = f"a whole number, or one with {', '.join(units)}" if meant is None else f"{found[1]}{meant}"
+    if match[2] in units:
+        return int(match[1]) * units[match[2]]
+    meant = next((unit for unit in units if _same_unit(match[2], unit)), None)
+    write = f"a whole number, or one with {', '.join(units)}" if meant is None else f"{match[1]}{meant}"
     raise ValueError(f"{quoted(text)} has no known unit: write {write}")
 
 
@@ -309,9 +309,9 @@ def _positive(number: float) -> float:
 
 
 def _bytes(text: str) -> float:
-    found = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+/s)", text, re.ASCII)
-    if found and found[2] in _BYTES:
-        return _positive(int(found[1]) * _BYTES[found[2]])
+    match = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+/s)", text, re.ASCII)
+    if match and match[2] in _BYTES:
+        return _positive(int(match[1]) * _BYTES[match[2]])
     if not re.fullmatch("-?[0-9]{1,19}", text, re.ASCII):
         other = re.fullmatch(r"([0-9]{1,19}) ?([A-Za-z]+(?:/s)?)", text, re.ASCII)
         meant = next((unit for unit in _BYTES if other and _same_unit(other[2], unit)), None)

@@ -306,28 +306,28 @@ class PatternTable:
         if isinstance(node, MappingNode):
             return self._forms(kind, node, findings)
         plain = scalars(node)
-        found = self._all(kind, plain, PatternType.LITERAL, findings, spelled_out=False)
+        named = self._all(kind, plain, PatternType.LITERAL, findings, spelled_out=False)
         if isinstance(node, SequenceNode) and len(plain) < len(node.items):
             for item in node.items:
                 if isinstance(item, MappingNode):
                     if "any" in item.values:
                         findings.add(ANY_IN_A_LIST, item)
-                    found += self._forms(kind, item, findings)
-        return found
+                    named += self._forms(kind, item, findings)
+        return named
 
     def _forms(self, kind: ResourceType, node: MappingNode, findings: Findings) -> list[Named]:
         # Two forms in one mapping could mean either or both; the reader of a review must not have to guess.
         if len(node.keys) != 1 and not findings.marks(node):
             findings.add(FORMS, node)
-        found: list[Named] = []
+        named: list[Named] = []
         for form, value in node.values.items():
             if form == "any":
-                found += self._only_true(kind, WILDCARD, value, findings)
+                named += self._only_true(kind, WILDCARD, value, findings)
             elif form == "literal":
-                found += self._all(kind, scalars(value), PatternType.LITERAL, findings, spelled_out=True)
+                named += self._all(kind, scalars(value), PatternType.LITERAL, findings, spelled_out=True)
             elif form == "prefix":
-                found += self._all(kind, scalars(value), PatternType.PREFIXED, findings, spelled_out=False)
-        return found
+                named += self._all(kind, scalars(value), PatternType.PREFIXED, findings, spelled_out=False)
+        return named
 
     def _only_true(self, kind: ResourceType, name: str, node: Node, findings: Findings) -> list[Named]:
         if not isinstance(node, ScalarNode) or node.plain != "true":
@@ -345,10 +345,10 @@ class PatternTable:
         *,
         spelled_out: bool,
     ) -> list[Named]:
-        found, known, ordinary = [], self._known[kind, pattern_type, spelled_out], _ORDINARY.fullmatch
+        named, patterns, ordinary = [], self._known[kind, pattern_type, spelled_out], _ORDINARY.fullmatch
         plain = pattern_type is PatternType.LITERAL and not spelled_out
         for node in nodes:
-            pattern = known.get(node.plain)
+            pattern = patterns.get(node.plain)
             if pattern is None or (plain and looks_like_a_pattern(node.plain)):
                 if findings.marks(node):
                     continue
@@ -359,9 +359,9 @@ class PatternTable:
                         continue
                 if plain and looks_like_a_pattern(node.plain):
                     self._warn(node, findings)
-                pattern = known.setdefault(node.plain, ResourcePattern(kind, node.plain, pattern_type))
-            found.append((pattern, node))
-        return found
+                pattern = patterns.setdefault(node.plain, ResourcePattern(kind, node.plain, pattern_type))
+            named.append((pattern, node))
+        return named
 
     def _warn(self, node: ScalarNode, findings: Findings) -> None:
         place = findings.origin(node)
@@ -452,7 +452,7 @@ def operation_problem(operation: AclOperation, kind: ResourceType) -> Trouble | 
     """Why nothing ever asks for the operation on such a resource; ``None`` if it has it."""
     if operation is AclOperation.ALL or operation in SUPPORTED_OPERATIONS[kind]:
         return None
-    supported = sorted(known.name for known in SUPPORTED_OPERATIONS[kind])
+    supported = sorted(possible.name for possible in SUPPORTED_OPERATIONS[kind])
     message = f"{kind.name} has no operation {operation.name}: Kafka never checks it there"
     return Trouble(Code.UNSUPPORTED_OPERATION, message, f"it has {', '.join(supported)} and ALL")
 
@@ -485,15 +485,15 @@ def host_problem(text: str) -> Trouble | None:
 
 def _range_problem(text: str) -> Trouble | None:
     """Why a text with a slash is no range that a reviewer can read, as ``CidrUtils`` of Kafka 4.4 reads it."""
-    found = ip_range(text)
-    if found is None:
+    addresses = ip_range(text)
+    if addresses is None:
         advice = "write 10.0.0.0/8 or fe80::/10: an address, a slash, and how many of its bits count"
         return Trouble(Code.HOST, f"{quoted(text)} is not a range of addresses", advice)
-    if found.first > found.last:
+    if addresses.first > addresses.last:
         return Trouble(Code.HOST, f"no connection comes from {quoted(text)}", "write the addresses that are meant")
-    if str(found) != text:
+    if str(addresses) != text:
         # Brokers store the text as it is and ignore the bits after the length: 10.0.0.5/8 reads like one address.
-        return Trouble(Code.HOST, f"{quoted(text)} means all of {found}", f"write {found}")
+        return Trouble(Code.HOST, f"{quoted(text)} means all of {addresses}", f"write {addresses}")
     return None
 
 

@@ -143,18 +143,18 @@ def _one(kinds: tuple[ResourceType, ...]) -> tuple[ResourceType, ...]:
 
 def declare_principals(spec: MappingNode, findings: Findings) -> tuple[str, ...]:
     """The principals under ``principal`` or ``principals``; problems are reported."""
-    one, many = spec.get("principal"), spec.get("principals")
-    if one is not None and many is not None:
+    principal, many = spec.get("principal"), spec.get("principals")
+    if principal is not None and many is not None:
         findings.add(_PRINCIPAL._replace(advice="remove one of them"), spec.keys["principals"])
-    elif one is None and many is None and not _misspelt(spec, ("principal", "principals"), findings):
+    elif principal is None and many is None and not _misspelt(spec, ("principal", "principals"), findings):
         findings.add(_PRINCIPAL._replace(advice="write principal: User:name"), spec)
-    return checked_texts(one if one is not None else many, principal_problem, findings)
+    return checked_texts(principal if principal is not None else many, principal_problem, findings)
 
 
 def _misspelt(node: MappingNode, fields: Iterable[str], findings: Findings) -> bool:
     """Whether one of ``fields`` is there but for its spelling, which is reported as an unknown field already."""
-    known = [*fields]
-    return any(findings.marks(key) and nearest(key.plain, known) for key in node.keys.values())
+    names = [*fields]
+    return any(findings.marks(key) and nearest(key.plain, names) for key in node.keys.values())
 
 
 _NO_PATTERNS: Final = "name each of them: patterns are not possible here"
@@ -268,7 +268,7 @@ class NameTemplate(NamedTuple):
 
     def filled(self, values: Mapping[str, str]) -> ResourcePattern:
         """The pattern with each word replaced once; a word without a value stays."""
-        text = WORD.sub(lambda found: values.get(found[1], found[0]), self.text)
+        text = WORD.sub(lambda match: values.get(match[1], match[0]), self.text)
         return ResourcePattern(self.kind, text, self.pattern_type)
 
     def problem(self, values: Mapping[str, str]) -> Trouble | None:

@@ -253,15 +253,15 @@ def declare_lint_exceptions(
     places: frozenset[Origin] | None = None,
 ) -> tuple[LintException, ...]:
     """Those of a list of exceptions that are about lint; problems are reported. No ``items``: there are errors."""
-    found = []
+    exceptions = []
     for item, model in paired(node, items):
         if not is_lint_code(item.text("check")) and "${" not in (item.text("check") or ""):
             continue
         selector = declare_selector(item, table, findings, may_be_empty=True)
         if isinstance(model, LintExceptionItem):
             stated = StatedException(model.reason, model.expires, _at_check(item, findings), model.ticket)
-            found.append(LintException(model.check, stated, None if selector == Selector() else selector, places))
-    return tuple(found)
+            exceptions.append(LintException(model.check, stated, None if selector == Selector() else selector, places))
+    return tuple(exceptions)
 
 
 def declare_test_exceptions(
@@ -270,29 +270,29 @@ def declare_test_exceptions(
     """The exceptions of a document's tests, by the name of the test; problems are reported."""
     tests = spec.get("tests")
     named = tests.items if isinstance(tests, SequenceNode) else []
-    known = [name for one in named if isinstance(one, MappingNode) and (name := one.text("name")) is not None]
+    names = [name for test in named if isinstance(test, MappingNode) and (name := test.text("name")) is not None]
     first: dict[str, Origin] = {}
-    found: dict[str, StatedException] = {}
+    exceptions: dict[str, StatedException] = {}
     for item, model in paired(spec.get("exceptions"), items):
         check = item.get("check")
-        if not isinstance(check, ScalarNode) or not check_is_known("test", check, known, findings):
+        if not isinstance(check, ScalarNode) or not check_is_known("test", check, names, findings):
             continue
         origin = findings.origin(check)
         if first.setdefault(check.plain, origin) != origin:
             message = f"there is another exception for {quoted(check.plain)}"
             findings.add(Trouble(Code.TEST_FORM, message, "keep one of them"), check, related=[first[check.plain]])
         elif model is not None:
-            found[check.plain] = StatedException(model.reason, model.expires, origin, model.ticket)
-    return found
+            exceptions[check.plain] = StatedException(model.reason, model.expires, origin, model.ticket)
+    return exceptions
 
 
-def check_is_known(what: str, check: ScalarNode, known: Sequence[str], findings: Findings) -> bool:
+def check_is_known(what: str, check: ScalarNode, names: Sequence[str], findings: Findings) -> bool:
     """Whether an exception is about something that its document has, which is reported otherwise."""
-    if check.plain in known or "${" in check.plain or any("${" in name for name in known):
+    if check.plain in names or "${" in check.plain or any("${" in name for name in names):
         return True
     code = Code.POLICY_FORM if what == "rule" else Code.TEST_FORM
     message = f"this document has no {what} {quoted(check.plain)}"
-    findings.add(Trouble(code, message, did_you_mean(check.plain, known, f"write the name of a {what}")), check)
+    findings.add(Trouble(code, message, did_you_mean(check.plain, names, f"write the name of a {what}")), check)
     return False
 
 

@@ -197,16 +197,16 @@ def setting_problem(name: str, text: str) -> str | None:
 
 
 def _words(name: str, text: str) -> str:
-    known = _WORDS.get(name)
-    if known is None:
+    words = _WORDS.get(name)
+    if words is None:
         return text
     items = [text]
     if name == "cleanup.policy":  # brokers take an empty list too: nothing is cleaned up
         items = [item.strip() for item in text.split(",")] if text else []
     for item in items:
-        if item not in known:
+        if item not in words:
             raise ValueError(
-                f"{quoted(item)} is not a valid value: {did_you_mean(item, known, ', '.join(sorted(known)))}"
+                f"{quoted(item)} is not a valid value: {did_you_mean(item, words, ', '.join(sorted(words)))}"
             )
     return ",".join(items)
 
@@ -343,16 +343,16 @@ def instead(layers: Iterable[Layer], topic: Topic) -> Topic:
 def upon(layers: Iterable[Layer], topic: Topic, labels: Mapping[str, str]) -> Topic:
     """The topic with what the fitting layers say and it does not; counts of an explicit assignment are its own."""
     partitions = replicas = None
-    said: list[Mapping[str, str]] = []
+    stated: list[Mapping[str, str]] = []
     for layer in layers:
         if layer.fits(labels):
             partitions = partitions if layer.partitions is None else layer.partitions
             replicas = replicas if layer.replication_factor is None else layer.replication_factor
-            said.append(layer.configs)
-    said = [configs for configs in (*said, topic.configs) if configs]
+            stated.append(layer.configs)
+    stated = [configs for configs in (*stated, topic.configs) if configs]
     return topic.with_settings(
         partitions if topic.num_partitions is None else topic.num_partitions,
         replicas if topic.replication_factor is None else topic.replication_factor,
         # Most topics have what one layer says: they share it.
-        said[0] if len(said) == 1 else {name: value for configs in said for name, value in configs.items()},
+        stated[0] if len(stated) == 1 else {name: value for configs in stated for name, value in configs.items()},
     )

@@ -72,10 +72,10 @@ def report_syntax(findings: Findings, error: yaml.MarkedYAMLError) -> None:
     if not findings.line(stumbled.line).strip():
         places.reverse()
     words = ": ".join(part for part in (error.context, error.problem) if part)
-    found = _Stumble(findings, words, places[0], stumbled)
-    trouble, place = found.trouble()
+    stumble = _Stumble(findings, words, places[0], stumbled)
+    trouble, place = stumble.trouble()
     # Where an indentation is wrong, the beginning of the construct around it explains nothing.
-    shown = () if found.is_indentation else (other for other in places if other != place)
+    shown = () if stumble.is_indentation else (other for other in places if other != place)
     last = len(findings.source.text.splitlines())
     related = [other for other in shown if other.line <= last and findings.line(other.line).strip()]
     findings.add_at(trouble, place, 1, related=related)

@@ -99,8 +99,8 @@ class ShowableLines:
         if self._rest is None:
             self._rest = showable_lines(self._text)
         self._shown.extend(islice(self._rest, max(0, max(number, 1) - len(self._shown))))
-        found = min(max(number, 1), len(self._shown))
-        return found, self._shown[found - 1]
+        line = min(max(number, 1), len(self._shown))
+        return line, self._shown[line - 1]
 
 
 def showable_lines(text: str) -> Iterator[str]:
@@ -116,8 +116,8 @@ def showable_lines(text: str) -> Iterator[str]:
             yield "*" * len(line)
             open_quote = "" if open_quote in line else open_quote
             continue
-        masked, open_quote, found = _masked(line)
-        indent_of_secret = _indent(line) if found else -1
+        masked, open_quote, has_secret = _masked(line)
+        indent_of_secret = _indent(line) if has_secret else -1
         yield _showable(masked)
 
 
@@ -138,15 +138,15 @@ def _masked(line: str) -> tuple[str, str, bool]:
     A reference such as ``${env:NAME}`` is not a secret. The rest of the line is masked, because a line with a mistake
     in it does not tell where its secret ends.
     """
-    position, found = 0, False
+    position, has_secret = 0, False
     while key := _SECRET.search(line, position):
-        found, start = True, key.end()
+        has_secret, start = True, key.end()
         reference = _REFERENCE.match(line, start)
         if reference is None:
             left_open = line[start : start + 1] in ('"', "'") and not _QUOTED.match(line, start)
             return line[:start] + "*" * (len(line) - start), line[start] if left_open else "", True
         position = reference.end()
-    return line, "", found
+    return line, "", has_secret
 
 
 def _repr(text: str) -> str:
@@ -330,7 +330,9 @@ class Findings:
             self._places.add((line, column))
         place = Origin(origin.file, line, column)
         others = dict.fromkeys(related)
-        others.update(dict.fromkeys(source for one in (origin, *others) for source in self._sources_of.get(one, ())))
+        others.update(
+            dict.fromkeys(source for place in (origin, *others) for source in self._sources_of.get(place, ()))
+        )
         self._keep(Problem(trouble.code, place, trouble.message, text, length, trouble.advice, tuple(others), severity))
 
     def relate(self, node: Node, sources: Iterable[Origin]) -> None:
@@ -391,7 +393,7 @@ def forbidden_in(text: str) -> Iterator[tuple[int, str]]:
     if text.isascii() and not text.encode("ascii").translate(None, _ASCII_ALLOWED):
         return
     yield from hidden_in(text)
-    yield from ((found.start(), found[0]) for found in _LONE_RETURN.finditer(text))
+    yield from ((match.start(), match[0]) for match in _LONE_RETURN.finditer(text))
 
 
 def describe(characters: str) -> str:
@@ -414,7 +416,7 @@ def report_forbidden(findings: Findings) -> bool:
     breaks: list[int] | None = None
     for position, characters in forbidden_in(text):
         if breaks is None:
-            breaks = [found.end() for found in _LINE.finditer(text)]
+            breaks = [match.end() for match in _LINE.finditer(text)]
         line = bisect_right(breaks, position)
         column = position - (breaks[line - 1] if line else 0)
         origin = Origin(findings.source.path, line + 1, column + 1)
@@ -435,9 +437,9 @@ def text_trouble(text: str, *, escapes: bool) -> Trouble | None:
 
     One text has to have one spelling (NFC), or two names look equal and are not; and one blank.
     """
-    if escapes and (found := "".join(characters for _, characters in forbidden_in(text))):
-        message = f"{describe(found)} not allowed in a manifest, nor as an escape"
-        return Trouble(Code.FORBIDDEN_CHARACTER, message, "remove it" if len(found) == 1 else "remove them")
+    if escapes and (forbidden := "".join(characters for _, characters in forbidden_in(text))):
+        message = f"{describe(forbidden)} not allowed in a manifest, nor as an escape"
+        return Trouble(Code.FORBIDDEN_CHARACTER, message, "remove it" if len(forbidden) == 1 else "remove them")
     if text.isascii():
         return None
     odd = next(filter(is_odd_blank, text), "")
@@ -452,7 +454,9 @@ def text_trouble(text: str, *, escapes: bool) -> Trouble | None:
 
 def _spelling(text: str, right: str) -> tuple[str, str]:
     """What differs first, by code points: both forms look the same."""
-    start = next((at for at, (one, other) in enumerate(zip(text, right, strict=False)) if one != other), len(right))
+    start = next(
+        (at for at, (character, other) in enumerate(zip(text, right, strict=False)) if character != other), len(right)
+    )
     # What was composed has lost characters, so the rest is as long as it was, counted from the end.
     end = next(
         (at for at in range(1, len(right) - start + 1) if at > len(text) - start or text[-at] != right[-at]),

@@ -226,15 +226,15 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
 
     At most :data:`MOST_PROBLEMS` are shown, errors before warnings; a line at the end counts the others of all files.
     """
-    found = sorted(_once(problems))
-    told = [problem for problem in found if not problem.more]
-    if len(told) <= MOST_PROBLEMS:
-        return tuple(found)
-    told.sort(key=lambda problem: problem.severity != "error")
-    others = told[MOST_PROBLEMS:] + [problem for problem in found if problem.more]
+    ordered = sorted(_once(problems))
+    singles = [problem for problem in ordered if not problem.more]
+    if len(singles) <= MOST_PROBLEMS:
+        return tuple(ordered)
+    singles.sort(key=lambda problem: problem.severity != "error")
+    others = singles[MOST_PROBLEMS:] + [problem for problem in ordered if problem.more]
     severity: Severity = "error" if any(problem.severity == "error" for problem in others) else "warning"
     last = more_problems(min(others).origin, problem_count(others), "the manifests", severity)
-    return (*sorted(told[:MOST_PROBLEMS]), last)
+    return (*sorted(singles[:MOST_PROBLEMS]), last)
 
 
 def _once(problems: Iterable[Problem]) -> Iterator[Problem]:
@@ -244,14 +244,14 @@ def _once(problems: Iterable[Problem]) -> Iterator[Problem]:
     stands for is not kept, so the largest one counts: all of them together would count one problem several times.
     """
     counts: dict[tuple[str, Severity], Problem] = {}
-    told: dict[tuple[Origin, str, str], Problem] = {}
+    by_place: dict[tuple[Origin, str, str], Problem] = {}
     for problem in problems:
         if problem.more:
             key = (problem.origin.file, problem.severity)
-            counts[key] = max(counts.get(key, problem), problem, key=lambda one: one.more)
+            counts[key] = max(counts.get(key, problem), problem, key=lambda count: count.more)
         else:
-            told[problem.origin, problem.code, problem.message] = problem
-    yield from (*told.values(), *counts.values())
+            by_place[problem.origin, problem.code, problem.message] = problem
+    yield from (*by_place.values(), *counts.values())
 
 
 def problem_count(problems: Iterable[Problem]) -> int:
@@ -318,8 +318,8 @@ def _likely_cause(problems: Sequence[Problem]) -> str:
     files = {problem.origin.file for problem in problems}
     if 2 * len(strangers) <= len(files):
         return ""
-    told = f"{len(strangers):,} file{'' if len(strangers) == 1 else 's'} of other programs"
-    return f"Likely cause: this is not a directory of manifests ({told}). Name the directory that holds them."
+    evidence = f"{len(strangers):,} file{'' if len(strangers) == 1 else 's'} of other programs"
+    return f"Likely cause: this is not a directory of manifests ({evidence}). Name the directory that holds them."
 
 
 def _others(kinds: Sequence[Sequence[Problem]]) -> list[str]:
@@ -340,10 +340,12 @@ def _kind_text(same: Sequence[Problem]) -> str:
     if not others:
         return render_problem(first)
     lines = [_heading(same), render_problem(first)]
-    shown = [one for one in others if not one.more][: _PLACES - 1]
-    lines += [f"  {one.origin}: {one.message}" for one in shown]
-    left = problem_count(same) - 1 - len(shown)
-    return "\n".join([*lines, *([f"  and {left:,} more; reconciler validate --expand shows each"] if left else [])])
+    shown = [problem for problem in others if not problem.more][: _PLACES - 1]
+    lines += [f"  {problem.origin}: {problem.message}" for problem in shown]
+    remaining = problem_count(same) - 1 - len(shown)
+    return "\n".join(
+        [*lines, *([f"  and {remaining:,} more; reconciler validate --expand shows each"] if remaining else [])]
+    )
 
 
 def _window(problem: Problem) -> tuple[str, str]:
@@ -357,19 +359,19 @@ def _window(problem: Problem) -> tuple[str, str]:
 # Did you mean: the known word that is most like an unknown one.
 
 
-def nearest(word: str, known: Iterable[str], *, alike: float = 0.6) -> str | None:
+def nearest(word: str, candidates: Iterable[str], *, alike: float = 0.6) -> str | None:
     """The known word that is most like an unknown one, upper and lower case being the same; ``None`` if none is."""
     from difflib import get_close_matches  # noqa: PLC0415  (4 ms at start-up for what only a mistake needs)
 
-    words = sorted(known)
+    words = sorted(candidates)
     folded = {candidate.lower(): candidate for candidate in words}
-    found = get_close_matches(word[:100].lower(), folded, n=1, cutoff=alike)
-    return folded[found[0]] if found else None
+    matches = get_close_matches(word[:100].lower(), folded, n=1, cutoff=alike)
+    return folded[matches[0]] if matches else None
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
+def did_you_mean(word: str, candidates: Iterable[str], otherwise: str = "") -> str:
     """``did you mean 'x'?``, or ``otherwise`` if nothing is alike."""
-    meant = nearest(word, known)
+    meant = nearest(word, candidates)
     return otherwise if meant is None else f"did you mean {meant!r}?"
 
 

@@ -64,7 +64,7 @@ class Export:
     """
 
     files: Mapping[str, str] = field(default_factory=FrozenMap)
-    left: tuple[Inexpressible, ...] = ()
+    inexpressible: tuple[Inexpressible, ...] = ()
     style: ExportStyle = DEFAULT_STYLE
 
 
@@ -73,7 +73,7 @@ def export_manifests(
 ) -> Export:
     """The manifests of ``state``; ``cluster`` is its name, for the first line of each file, or ``heading`` is that.
 
-    Loading the files gives everything but ``left``, and besides it only what ``style`` allows.
+    Loading the files gives everything but ``inexpressible``, and besides it only what ``style`` allows.
     """
     head = comment(heading or f"As found on {cluster or 'the cluster'} ({state.cluster_id}).")
     parts = [kind.exported(state, style) for kind in KINDS]
@@ -85,7 +85,7 @@ def export_manifests(
     if rest := [comment(text) for part in parts for text in part.comments]:
         files[LEFT_FILE] = [head, *rest]
     texts = {path: "\n".join(lines) + "\n" for path, lines in files.items()}
-    return Export(FrozenMap(texts), tuple(item for part in parts for item in part.left), style)
+    return Export(FrozenMap(texts), tuple(item for part in parts for item in part.inexpressible), style)
 
 
 # The ``Cluster`` document that stands beside exported manifests.
@@ -173,17 +173,17 @@ def _of_origin(origin: str) -> str:
 def _by_team(state: ClusterState) -> dict[AclBinding | str, str]:
     principals = {binding.entry.principal for binding in state.bindings}
     team_of = teams(principals)
-    known = _borne_out(state, team_of)
-    found: dict[AclBinding | str, str] = {
+    borne_out = _borne_out(state, team_of)
+    places: dict[AclBinding | str, str] = {
         binding: f"teams/{team_of[binding.entry.principal]}"
         for binding in state.bindings
-        if team_of[binding.entry.principal] in known
+        if team_of[binding.entry.principal] in borne_out
     }
     for name in state.topics:
         team = first_word(name)
-        if team in known:
-            found[name] = f"teams/{team}"
-    return found
+        if team in borne_out:
+            places[name] = f"teams/{team}"
+    return places
 
 
 def _borne_out(state: ClusterState, team_of: Mapping[str, str]) -> set[str]:
@@ -206,11 +206,11 @@ def first_word(name: str) -> str:
 def teams(principals: Iterable[str]) -> dict[str, str]:
     """A team for each principal, as its name begins: ``User:CN=payments/mail`` and ``User:svc-payments-mail`` alike."""
     words = {principal: _words(principal) for principal in principals}
-    while len(words) > 1 and all(len(found) > 1 for found in words.values()):
-        if len({found[0] for found in words.values()}) > 1:
+    while len(words) > 1 and all(len(own) > 1 for own in words.values()):
+        if len({own[0] for own in words.values()}) > 1:
             break
-        words = {principal: found[1:] for principal, found in words.items()}
-    return {principal: stem(found[0]).lower() for principal, found in words.items()}
+        words = {principal: own[1:] for principal, own in words.items()}
+    return {principal: stem(own[0]).lower() for principal, own in words.items()}
 
 
 def _words(principal: str) -> list[str]:
@@ -322,8 +322,8 @@ def differences(export: Export, state: ClusterState, cluster: Mapping[str, str],
     """
     texts = {**cluster, **export.files}
     wanted = desired_state(load(Source(path, text) for path, text in texts.items()), name, _LONG_AGO)
-    left = {item.item for item in export.left}
-    return [line for kind in KINDS for line in kind.differences(state, wanted, left, export.style)]
+    skipped = {item.item for item in export.inexpressible}
+    return [line for kind in KINDS for line in kind.differences(state, wanted, skipped, export.style)]
 
 
 DRAFT_FILE: Final = "ownership-draft.yaml"
@@ -348,7 +348,10 @@ class _Team:
 
 def draft_text(lines: Iterable[str], objections: Collection[str] = ()) -> str:
     """The file: the document's lines as comments, and what it is not right about."""
-    head = [*map(comment, _HEAD), *map(comment, [_EXCEPT, *(f"  {one}" for one in objections)] if objections else [])]
+    head = [
+        *map(comment, _HEAD),
+        *map(comment, [_EXCEPT, *(f"  {objection}" for objection in objections)] if objections else []),
+    ]
     return "\n".join([*head, "#", *(comment(line) for line in lines)]) + "\n"
 
 
@@ -356,27 +359,27 @@ def ownership_draft(state: ClusterState, places: Mapping[AclBinding | str, str],
     """The lines of the document; ``files`` are those of the export, ``places`` where in them each binding is."""
     bindings = [binding for binding in sorted(state.bindings) if binding_problem(binding) is None]
     team_of = teams({binding.entry.principal for binding in bindings})
-    found = _teams(bindings, team_of, places)
-    platform = next(name for name in _PLATFORM if name not in found)
+    by_name = _teams(bindings, team_of, places)
+    platform = next(name for name in _PLATFORM if name not in by_name)
     given: dict[str, dict[_Terms, list[ResourcePattern]]] = defaultdict(lambda: defaultdict(list))
-    for (to, pattern, permission), operations in _borrowed(bindings, team_of, found).items():
-        owners = (name for name, team in sorted(found.items()) if _owns(team, pattern))
+    for (to, pattern, permission), operations in _borrowed(bindings, team_of, by_name).items():
+        owners = (name for name, team in sorted(by_name.items()) if _owns(team, pattern))
         terms = (to, permission, tuple(sorted(operations)))
         given[next(owners, platform)][terms].append(pattern)
-    lines = [*document_head("Ownership", "teams"), *(["  teams:"] if found else [])]
-    for name, team in sorted(found.items()):
+    lines = [*document_head("Ownership", "teams"), *(["  teams:"] if by_name else [])]
+    for name, team in sorted(by_name.items()):
         lines += [f"    {scalar(name)}:", f"      files: {scalar(_file(name))}"]
         prefixes = sorted({own.name for own in team.patterns if own.pattern_type is PatternType.PREFIXED})
         lines += one_or_list("prefix", prefixes, 6) if prefixes else []
         lines += one_or_list("principals", team.principals, 6, always_list=True)
     lines += ["  owners:"]
-    for name, team in sorted(found.items()):
+    for name, team in sorted(by_name.items()):
         names, *more = _items(own for own in team.patterns if own.pattern_type is PatternType.LITERAL) or [[]]
         first = [*(f"      {line}" for line in names), *_consents(given[name])]
         lines += [f"    - team: {scalar(name)}", *first] if first else []
         for item in more:
             lines += [f"    - team: {scalar(name)}", *(f"      {line}" for line in item)]
-    theirs = sorted(set(files) - {_file(name) for name in found} - {DRAFT_FILE, "cluster.yaml"})
+    theirs = sorted(set(files) - {_file(name) for name in by_name} - {DRAFT_FILE, "cluster.yaml"})
     lines += [f"    - team: {platform}"]
     lines += one_or_list("files", theirs, 6, always_list=True) if theirs else []
     lines += [f"      {field}: {{any: true}}" for field in ("principals", *_EVERYTHING)]
@@ -430,13 +433,13 @@ def _owns(team: _Team, pattern: ResourcePattern) -> bool:
 
 
 def _borrowed(
-    bindings: Iterable[AclBinding], team_of: Mapping[str, str], found: Mapping[str, _Team]
+    bindings: Iterable[AclBinding], team_of: Mapping[str, str], by_name: Mapping[str, _Team]
 ) -> dict[tuple[str, ResourcePattern, AclPermissionType], set[str]]:
     """The operations that each team has of each pattern that is not its own, by permission."""
     used: dict[tuple[str, ResourcePattern, AclPermissionType], set[str]] = defaultdict(set)
     for pattern, entry in bindings:
         to = team_of[entry.principal]
-        if to in found and not _owns(found[to], pattern):
+        if to in by_name and not _owns(by_name[to], pattern):
             used[to, pattern, entry.permission_type].add(entry.operation.name)
     return used
 
@@ -445,7 +448,7 @@ def _consents(given: Mapping[_Terms, list[ResourcePattern]]) -> Iterator[str]:
     if given:
         yield "      consents:"
     for (to, permission, operations), patterns in sorted(given.items()):
-        for item in _items(patterns, one=True):
+        for item in _items(patterns, separate=True):
             yield f"        - to: {scalar(to)}"
             yield f"          operations: [{', '.join(operations)}]"
             if permission is AclPermissionType.DENY:
@@ -453,8 +456,8 @@ def _consents(given: Mapping[_Terms, list[ResourcePattern]]) -> Iterator[str]:
             yield from (f"          {line}" for line in item)
 
 
-def _items(patterns: Iterable[ResourcePattern], *, one: bool = False) -> list[list[str]]:
-    """The fields that name these patterns, in as few items as there have to be; ``one``: a field for each item."""
+def _items(patterns: Iterable[ResourcePattern], *, separate: bool = False) -> list[list[str]]:
+    """The fields that name these patterns, in as few items as there have to be; ``separate``: a field for each item."""
     forms: dict[str, list[list[str]]] = defaultdict(list)
     literal: dict[str, list[str]] = defaultdict(list)
     for pattern in sorted(patterns):
@@ -474,7 +477,7 @@ def _items(patterns: Iterable[ResourcePattern], *, one: bool = False) -> list[li
             )
         else:
             forms[field].append(one_or_list(field, names, 0, always_list=True))
-    if one:
-        return [form for found in forms.values() for form in found]
+    if separate:
+        return [form for of_field in forms.values() for form in of_field]
     most = max(map(len, forms.values()), default=0)
-    return [[line for found in forms.values() if at < len(found) for line in found[at]] for at in range(most)]
+    return [[line for of_field in forms.values() if at < len(of_field) for line in of_field[at]] for at in range(most)]

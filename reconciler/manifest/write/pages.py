@@ -122,18 +122,18 @@ class Book:
 
     def where(self, page: Page) -> frozenset[str]:
         """The clusters that a document is for."""
-        found = self.clusters.items()
-        return frozenset(name for name, cluster in found if page.heading.applies_to(cluster.labels))
+        clusters = self.clusters.items()
+        return frozenset(name for name, cluster in clusters if page.heading.applies_to(cluster.labels))
 
     def principals(self, page: Page) -> tuple[str, ...]:
         """The principals of an ``Acls`` document; none where they differ from cluster to cluster."""
         if id(page) not in self._principals:
             spec = page.span.get("spec")
             named = None if spec is None else spec.get("principal") or spec.get("principals")
-            places = [(one.line, one.column) for one in (named.texts if named is not None else ())]
+            places = [(span.line, span.column) for span in (named.texts if named is not None else ())]
             texts = [page.texts(self.clusters[name]) for name in self.where(page)]
-            found = {tuple(text.get(place, "") for place in places) for text in texts}
-            self._principals[id(page)] = found.pop() if len(found) == 1 else ()
+            variants = {tuple(text.get(place, "") for place in places) for text in texts}
+            self._principals[id(page)] = variants.pop() if len(variants) == 1 else ()
         return self._principals[id(page)]
 
     def naming(self, principal: str) -> list[Page]:
@@ -141,8 +141,8 @@ class Book:
         if self._naming is None:
             self._naming = {}
             for page in self.of("Acls"):
-                for one in self.principals(page):
-                    self._naming.setdefault(one, []).append(page)
+                for name in self.principals(page):
+                    self._naming.setdefault(name, []).append(page)
         return self._naming.get(principal, [])
 
     def roles(self, cluster: str) -> Mapping[str, RoleDeclaration]:
@@ -211,9 +211,9 @@ def match_labels(book: Book, clusters: frozenset[str]) -> dict[str, Written]:
         return {}
     labels = [set(book.clusters[name].labels.items()) for name in sorted(clusters)]
     common = sorted(set.intersection(*labels))
-    for chosen in (*([one] for one in common), common):
-        found = {name for name, one in book.clusters.items() if set(chosen) <= set(one.labels.items())}
-        if chosen and found == clusters:
+    for chosen in (*([label] for label in common), common):
+        matching = {name for name, cluster in book.clusters.items() if set(chosen) <= set(cluster.labels.items())}
+        if chosen and matching == clusters:
             return {"clusters": {"matchLabels": {key: spans.quoted(text) for key, text in chosen}}}
     raise NoPlaceError(f"no labels tell {', '.join(sorted(clusters))} from the other clusters")
 
@@ -279,8 +279,10 @@ def fits(owners: Owners, path: str, belonging: frozenset[str]) -> bool:
 
 def best(pages: Iterable[Page], owners: Owners, belonging: frozenset[str]) -> Page | None:
     """The first document in a file that fits, else the first one."""
-    found = list(pages)
-    return next((page for page in found if fits(owners, page.path, belonging)), found[0] if found else None)
+    candidates = list(pages)
+    return next(
+        (page for page in candidates if fits(owners, page.path, belonging)), candidates[0] if candidates else None
+    )
 
 
 class Home(NamedTuple):
@@ -360,25 +362,25 @@ def declared_rights(book: Book, cluster: str) -> Iterator[DeclaredRight]:
         for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
             use = rule.action if isinstance(rule.action, RoleUse) else None
             for grant in grants(rule, roles):
-                for (pattern, said), entry in product(grant.declared(), entries_of(grant)):
+                for (pattern, declaration), entry in product(grant.declared(), entries_of(grant)):
                     binding = AclBinding(pattern, entry)
                     if use is None:
-                        yield DeclaredRight(binding, said.origin)
+                        yield DeclaredRight(binding, declaration.origin)
                     else:
                         at = use.declaration.origin
-                        yield DeclaredRight(binding, said.origin, use.name, at, said.origin == at)
+                        yield DeclaredRight(binding, declaration.origin, use.name, at, declaration.origin == at)
 
 
 def cuts_of(book: Book, gone: list[Page]) -> dict[str, list[Splice]]:
     """What removes documents from their files; their comments stay where they were."""
-    found: dict[str, list[Splice]] = {}
+    cuts: dict[str, list[Splice]] = {}
     for page in gone:
-        pages = [one for one in book.pages if one.path == page.path]
+        pages = [other for other in book.pages if other.path == page.path]
         number = pages.index(page)
         following = pages[number + 1] if number + 1 < len(pages) else None
         stays = None if following in gone else following
-        found.setdefault(page.path, []).append(_cut(page, None if number else stays, first=not number))
-    return found
+        cuts.setdefault(page.path, []).append(_cut(page, None if number else stays, first=not number))
+    return cuts
 
 
 def _cut(page: Page, following: Page | None, *, first: bool) -> Splice:

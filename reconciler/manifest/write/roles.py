@@ -100,9 +100,9 @@ def with_roles(rules: Sequence[ExportedRule], *, implied: bool = False) -> list[
         for rule in rules
         if rule not in applications and (uses := _uses(rule, grants.without_transactions(claimed), _OTHERS))
     }
-    said = applications | others
-    spent = {rule for uses in said.values() for use in uses for rule in (*use.rules, *use.brought)}
-    return [item for rule in rules for item in said.get(rule, [] if rule in spent else [rule])]
+    used = applications | others
+    spent = {rule for uses in used.values() for use in uses for rule in (*use.rules, *use.brought)}
+    return [item for rule in rules for item in used.get(rule, [] if rule in spent else [rule])]
 
 
 class _Grants:
@@ -138,23 +138,23 @@ class _Grants:
 
     def fits(self, rule: ExportedRule, operations: frozenset[AclOperation]) -> bool:
         """Whether a role that brings ``operations`` says the rule, and at most what the rule implies besides."""
-        said = frozenset(rule.operations)
-        return said <= operations <= self._closed(said) and rule not in self._claimed
+        own = frozenset(rule.operations)
+        return own <= operations <= self._closed(own) and rule not in self._claimed
 
     def of(self, right: _Right, hosts: tuple[str, ...]) -> Sequence[ExportedRule]:
         """The rules that a role with that right says, from the same hosts."""
         kind, operations = right
-        found = self._by_right.get(((kind, self._closed(operations)), hosts), ())
+        rules = self._by_right.get(((kind, self._closed(operations)), hosts), ())
         # Lists can be very long, and without implied operations all that is found has exactly that right.
         alike = not self._implied and kind is not ResourceType.TRANSACTIONAL_ID
-        return found if alike else self._fitting(found, operations)
+        return rules if alike else self._fitting(rules, operations)
 
     def alike(self, right: _Right, rule: ExportedRule) -> Sequence[ExportedRule]:
         """Those of them whose names begin with the same word as a name of ``rule``."""
         kind, operations = right
         key = (kind, self._closed(operations))
-        found = chain.from_iterable(self._by_word.get((key, rule.hosts, word), ()) for word in _words(rule))
-        return self._fitting(list(dict.fromkeys(found)), operations)
+        candidates = chain.from_iterable(self._by_word.get((key, rule.hosts, word), ()) for word in _words(rule))
+        return self._fitting(list(dict.fromkeys(candidates)), operations)
 
     def _fitting(self, rules: Sequence[ExportedRule], operations: frozenset[AclOperation]) -> Sequence[ExportedRule]:
         return [rule for rule in rules if self.fits(rule, operations)]
@@ -175,16 +175,16 @@ def _right(rule: ExportedRule) -> _Right:
 
 def _words(rule: ExportedRule) -> Iterator[str]:
     """The first words of the rule's names; a wildcard has none."""
-    found = (_BREAK.split(pattern.name)[0].lower() for pattern in rule.patterns if not pattern.is_wildcard)
-    return iter(dict.fromkeys(word for word in found if word))
+    words = (_BREAK.split(pattern.name)[0].lower() for pattern in rule.patterns if not pattern.is_wildcard)
+    return iter(dict.fromkeys(word for word in words if word))
 
 
 def _uses(rule: ExportedRule, grants: _Grants, forms: Sequence[_Form]) -> list[ExportedRole]:
     """The uses that say a topic rule; none where no role does. One that produces and consumes takes two roles."""
     if rule.permission is not AclPermissionType.ALLOW or rule.patterns[0].resource_type is not ResourceType.TOPIC:
         return []
-    found = [_use(rule, half, grants, forms) for half in grants.halves(rule)]
-    return [use for use in found if use is not None] if None not in found else []
+    uses = [_use(rule, half, grants, forms) for half in grants.halves(rule)]
+    return [use for use in uses if use is not None] if None not in uses else []
 
 
 def _use(
@@ -205,7 +205,7 @@ def _fitted(rule: ExportedRule, form: _Form, grants: _Grants) -> ExportedRole | 
     brought = [grants.of(right, rule.hosts) for right in form.brings]
     if not all((*needed, *brought)):
         return None
-    taken = [found[min(grants.place(rule), len(found) - 1)] for found in needed]
+    taken = [candidates[min(grants.place(rule), len(candidates) - 1)] for candidates in needed]
     names = [rule, *taken]
     for right in form.may:
         # Nothing asks for it, so it is part of the use only where the names say so.
@@ -220,9 +220,9 @@ def _candidates(rule: ExportedRule, right: _Right, form: _Form, grants: _Grants)
     alike = grants.alike(right, rule) if right[0] is not ResourceType.CLUSTER else ()
     if alike or form.role in _ALIKE:
         return alike
-    found = grants.of(right, rule.hosts)
+    candidates = grants.of(right, rule.hosts)
     # One of several transactional ids would be picked by chance.
-    return found if right[0] is not ResourceType.TRANSACTIONAL_ID or len(found) == 1 else ()
+    return candidates if right[0] is not ResourceType.TRANSACTIONAL_ID or len(candidates) == 1 else ()
 
 
 _APPLICATIONS: Final = [form for form in _FORMS if form.role in _ALIKE]
@@ -280,11 +280,14 @@ def applications(rules: Mapping[str, Sequence[ExportedRule]]) -> Applications:
     for shape, users in sorted(
         alike.items(), key=lambda item: (-len(item[1]), sum(rank for rank, _ in item[1].values()), item[0])
     ):
-        left = {principal: named for principal, (_, named) in users.items() if principal not in uses}
-        if len(left) >= _FEWEST and len(set(left.values())) == len(left):
+        remaining = {principal: named for principal, (_, named) in users.items() if principal not in uses}
+        if len(remaining) >= _FEWEST and len(set(remaining.values())) == len(remaining):
             title = "application" if not roles else f"application-{len(roles) + 1}"
             roles[title] = shape
-            uses |= {one: Application(title, named, rules[one][0].hosts) for one, named in left.items()}
+            uses |= {
+                principal: Application(title, named, rules[principal][0].hosts)
+                for principal, named in remaining.items()
+            }
     return Applications(roles, uses)
 
 
@@ -293,13 +296,15 @@ def _ids(principal: str, names: Sequence[str]) -> Iterator[str]:
     kind, _, name = principal.partition(":")
     plain = _ACCOUNT.sub("", name.removeprefix("CN=").partition(",")[0])
     own = (plain, plain.partition(".")[0], *(plain[at.end() :] for at in re.finditer(rf"[{_ENDS}]", plain)))
-    found = [one for one in own if sum(_with_word(name, one) != name for name in names) >= _FEWEST_NAMES]
-    if not found:
+    ids = [
+        candidate for candidate in own if sum(_with_word(name, candidate) != name for name in names) >= _FEWEST_NAMES
+    ]
+    if not ids:
         common, count = Counter(name.strip(_ENDS) for name in names).most_common(1)[0]
         ends = [0, *(at.end() for at in re.finditer(rf"[{_ENDS}]", common)), len(common) + 1][: _MOST_LABELS + 1]
         parts = sorted((common[a : b - 1] for a, b in combinations(ends, 2)), key=len)
-        found = parts if count >= _FEWEST_NAMES else []
-    yield from (one for one in found if kind == "User" and _ID.fullmatch(one))
+        ids = parts if count >= _FEWEST_NAMES else []
+    yield from (candidate for candidate in ids if kind == "User" and _ID.fullmatch(candidate))
 
 
 def _with_word(name: str, named: str) -> str:

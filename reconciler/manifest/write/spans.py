@@ -44,15 +44,15 @@ class TextSpan:
 
     def get(self, *path: str) -> "TextSpan | None":
         """The value at the end of a path of keys, or ``None``."""
-        found: TextSpan | None = self
+        span: TextSpan | None = self
         for key in path:
-            entry = None if found is None else found.entry(key)
-            found = None if entry is None else entry[1]
-        return found
+            entry = None if span is None else span.entry(key)
+            span = None if entry is None else entry[1]
+        return span
 
     def entry(self, key: str) -> "tuple[TextSpan, TextSpan] | None":
         """The key and value of that name, or ``None``."""
-        return next((one for one in self.entries if one[0].plain == key), None)
+        return next((entry for entry in self.entries if entry[0].plain == key), None)
 
     def walk(self) -> "Iterator[TextSpan]":
         """The value itself and all below it."""
@@ -82,7 +82,7 @@ def layout(text: str) -> list[DocumentSpan]:
     """The documents of a text that are not empty, in order; the reader has to have taken the text."""
     following: Callable[[], Any] = CParser(text).get_event
     event: Any
-    found = []
+    documents = []
     start = 0
     while type(event := following()) is not yaml.StreamEndEvent:
         if type(event) is yaml.DocumentStartEvent:
@@ -91,8 +91,8 @@ def layout(text: str) -> list[DocumentSpan]:
             first = following()
             root = _node(text, first, following)
             if root.kind != "scalar":
-                found.append(DocumentSpan(root, start))
-    return found
+                documents.append(DocumentSpan(root, start))
+    return documents
 
 
 def _node(text: str, opening: Any, following: Callable[[], Any]) -> TextSpan:
@@ -146,8 +146,8 @@ def line_start(text: str, at: int) -> int:
 
 def line_end(text: str, at: int) -> int:
     """Where the line of that place ends, before its break."""
-    found = [place for mark in _BREAKS if (place := text.find(mark, at)) >= 0]
-    return min(found, default=len(text))
+    places = [place for mark in _BREAKS if (place := text.find(mark, at)) >= 0]
+    return min(places, default=len(text))
 
 
 def next_line(text: str, at: int) -> int:
@@ -168,14 +168,14 @@ def comments_between(text: str) -> list[str]:
 
 def comments(text: str, span: TextSpan, *, flow: bool = False) -> list[str]:
     """The comments inside a value and at the end of its last line, in order; ``flow``: it stands between brackets."""
-    found, at = [], span.start
+    notes, at = [], span.start
     after = past_comma(text, span.end) if flow else span.end
     # Behind a value between brackets there may be another one on the line, and the comment is about that.
     last = line_end(text, after) if ends_line(text, after) else after
     for start, end in (*((leaf.start, leaf.end) for leaf in _leaves(span)), (last, last)):
-        found += comments_between(text[at:start])
+        notes += comments_between(text[at:start])
         at = end
-    return found
+    return notes
 
 
 def past_comma(text: str, at: int) -> int:
@@ -235,15 +235,19 @@ def _untangled(text: str, splices: list[Splice]) -> list[Splice]:
     Such a cut takes the break before its lines. It is left that break, and the new lines do without their own.
     """
     newline = line_break(text)
-    last = next((one for one in splices if one.end == len(text) and text.startswith(newline, one.start)), None)
+    last = next(
+        (splice for splice in splices if splice.end == len(text) and text.startswith(newline, splice.start)), None
+    )
     if last is None or text.endswith(newline):
         return splices
     first = last.start + len(newline)
-    meeting = [one for one in splices if one is not last and one.end == first and one.new.endswith(newline)]
+    meeting = [
+        splice for splice in splices if splice is not last and splice.end == first and splice.new.endswith(newline)
+    ]
     if not meeting:
         return splices
     shorter = meeting[-1]._replace(new=meeting[-1].new.removesuffix(newline))
-    others = [one for one in splices if one not in (last, meeting[-1])]
+    others = [splice for splice in splices if splice not in (last, meeting[-1])]
     return sorted([*others, shorter, last._replace(start=first)])
 
 
@@ -266,8 +270,8 @@ def emptied(text: str, key: TextSpan, span: TextSpan, notes: Sequence[Sequence[s
     cuts = [_flow_item(text, item.start, item.end) for item in span.items]
     ends = [span.start + 1, *(cut.end for cut in cuts)]
     starts = [*(cut.start for cut in cuts), span.end - 1]
-    left = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
-    if left.strip() or any(kept):
+    remaining = "".join(text[end:start] for end, start in zip(ends, starts, strict=True))
+    if remaining.strip() or any(kept):
         return with_notes(text, span, cuts, kept)
     return [Splice(span.start, span.end, "[]")]
 
@@ -294,7 +298,7 @@ def with_notes(text: str, span: TextSpan, cuts: Sequence[Splice], notes: Sequenc
             margin = " " * span.column
         # A cut at the end of a text without a last break takes the break before it.
         whole = line_start(text, cut.start) == cut.start
-        lines = [f"{margin}{one}{newline}" if whole else f"{newline}{margin}{one}" for one in kept]
+        lines = [f"{margin}{note}{newline}" if whole else f"{newline}{margin}{note}" for note in kept]
         if kept and span.flow and not whole:
             lines.append(f"{newline}{margin}")
         done.append(cut._replace(new="".join(lines)))
@@ -307,18 +311,18 @@ def without_entries(text: str, span: TextSpan, gone: Collection[str]) -> list[Sp
     numbers = [number for number, (key, _) in enumerate(span.entries) if key.plain in gone]
     if span.flow:
         return _without_flow(text, places, numbers)
-    found = []
+    splices = []
     for number in numbers:
         start, end = places[number]
         if number == 0 and text[line_start(text, start) : start].strip():
             # It stands behind the dash of its item: the next key that stays takes its place.
-            staying = next(one for one in range(len(places)) if one not in numbers)
+            staying = next(number for number in range(len(places)) if number not in numbers)
             return [
                 Splice(start, places[staying][0]),
                 *without_entries(text, _tail(span, staying), gone),
             ]
-        found.append(_lines(text, start, end))
-    return found
+        splices.append(_lines(text, start, end))
+    return splices
 
 
 def _tail(span: TextSpan, number: int) -> TextSpan:
@@ -335,17 +339,17 @@ def _lines(text: str, start: int, end: int) -> Splice:
 
 def _without_flow(text: str, places: Sequence[tuple[int, int]], gone: Collection[int]) -> list[Splice]:
     """Items between brackets, without those that go and the commas after them, or before the last ones."""
-    found = []
+    splices = []
     kept = [number for number in range(len(places)) if number not in gone]
     for number in sorted(gone):
         start, end = places[number]
         if number > kept[-1]:
             if not _own_line(text, start):
                 # All that follows the last one that stays goes at once.
-                found.append(Splice(places[kept[-1]][1] if number == kept[-1] + 1 else places[number - 1][1], end))
+                splices.append(Splice(places[kept[-1]][1] if number == kept[-1] + 1 else places[number - 1][1], end))
                 continue
             after = past_blanks(text, end)
-            found.append(
+            splices.append(
                 _lines(text, start, after if text[after] == "," else end)
                 if ends_line(text, end)
                 else Splice(start, end)
@@ -353,13 +357,13 @@ def _without_flow(text: str, places: Sequence[tuple[int, int]], gone: Collection
             continue
         comma = past_blanks(text, end)
         if _own_line(text, start) and ends_line(text, comma + 1):
-            found.append(Splice(line_start(text, start), next_line(text, comma)))
+            splices.append(Splice(line_start(text, start), next_line(text, comma)))
         else:
             after = comma + 1
             while text[after] == " ":
                 after += 1
-            found.append(Splice(start, comma + 1 if text[after] == "#" else after))
-    return found
+            splices.append(Splice(start, comma + 1 if text[after] == "#" else after))
+    return splices
 
 
 def _own_line(text: str, start: int) -> bool:
@@ -412,7 +416,7 @@ def flow(value: Written) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{quoted(key)}: {flow(one)}" for key, one in value.items() if key != NOTE) + "}"
+        return "{" + ", ".join(f"{quoted(key)}: {flow(inner)}" for key, inner in value.items() if key != NOTE) + "}"
     return "[" + ", ".join(map(flow, value)) + "]"
 
 
@@ -423,9 +427,9 @@ def entry_lines(key: str, value: Written, column: int) -> list[str]:
     if isinstance(value, str) or len(line) <= WIDTH:
         return [line]
     if isinstance(value, Mapping):
-        below = [line for name, one in value.items() for line in entry_lines(name, one, column + _STEP)]
+        below = [line for name, inner in value.items() for line in entry_lines(name, inner, column + _STEP)]
         return [f"{margin}{quoted(key)}:", *below]
-    return [f"{margin}{quoted(key)}:", *(f"{margin}{' ' * _STEP}- {flow(one)}" for one in value)]
+    return [f"{margin}{quoted(key)}:", *(f"{margin}{' ' * _STEP}- {flow(item)}" for item in value)]
 
 
 def item_lines(item: Item, column: int) -> list[str]:
@@ -469,9 +473,9 @@ def appended(text: str, span: TextSpan, items: Sequence[Item]) -> list[Splice]:
 
 def with_entry(text: str, mapping: TextSpan, key: str, value: Written) -> list[Splice]:
     """A key with this value: in place of its value, or as the last entry."""
-    found = mapping.entry(key)
-    if found is not None:
-        return [Splice(found[1].start, found[1].end, flow(value))]
+    entry = mapping.entry(key)
+    if entry is not None:
+        return [Splice(entry[1].start, entry[1].end, flow(value))]
     if mapping.flow or not mapping.entries:
         return [with_flow_item(text, mapping, f"{quoted(key)}: {flow(value)}")]
     return [with_lines_after(text, mapping.entries[-1][1].end, entry_lines(key, value, mapping.column))]

@@ -137,14 +137,14 @@ class ExportStyle:
         places: dict[str, list[str]] = {}
         items = sorted(items, key=lambda item: _natural(self.origins.get(item, "")))
         tops = dict.fromkeys(text for item in items for text in self.tops.get(item, ()))
-        known = {origin for item in items if (origin := self.origins.get(item)) is not None}
-        for origin in sorted(known, key=_natural):
+        origins = {origin for item in items if (origin := self.origins.get(item)) is not None}
+        for origin in sorted(origins, key=_natural):
             file, _, place = origin.partition(":")
             places.setdefault(file, []).append(place)
-        shown = [f"{file}:{_some(found)}" for file, found in places.items()]
+        shown = [f"{file}:{_some(where)}" for file, where in places.items()]
         more = f" and {len(shown) - _MOST_FILES} more files" if len(shown) > _MOST_FILES else ""
-        said = [comment(text) for text in list(tops)[:_MOST_TOPS]]
-        return [comment(f"From {', '.join(shown[:_MOST_FILES])}{more}"), *said] if shown else []
+        comments = [comment(text) for text in list(tops)[:_MOST_TOPS]]
+        return [comment(f"From {', '.join(shown[:_MOST_FILES])}{more}"), *comments] if shown else []
 
 
 def _some(places: Sequence[str]) -> str:
@@ -236,9 +236,9 @@ def _principal_problem(text: str) -> str | None:
 
 
 def _host_problem(host: str) -> str | None:
-    found = ip_range(host)
-    if found is not None and found.first <= found.last:
-        return None if str(found) == host else f"a manifest writes {found} for that range"
+    addresses = ip_range(host)
+    if addresses is not None and addresses.first <= addresses.last:
+        return None if str(addresses) == host else f"a manifest writes {addresses} for that range"
     return None if host == WILDCARD or _as_java_writes_it(host) else "no connection has that host: it matches nobody"
 
 
@@ -319,6 +319,6 @@ def _bare(principal: str) -> str:
 
 def _distinct(text: str, principal: str, taken: set[str]) -> str:
     digest = hashlib.sha256(principal.encode()).hexdigest()
-    found = next(name for end in range(8, 65, 4) if (name := f"{text}-{digest[:end]}").casefold() not in taken)
-    taken.add(found.casefold())
-    return found
+    distinct = next(name for end in range(8, 65, 4) if (name := f"{text}-{digest[:end]}").casefold() not in taken)
+    taken.add(distinct.casefold())
+    return distinct

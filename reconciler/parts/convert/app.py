@@ -122,14 +122,14 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     stub = _proven_stub(export, state, name)
     of_topics = {topic: found.origins.get(topic.name, _NO_PLACE) for topic in state.topics.values()}
     at: dict[Any, str] = {**found.origins, **of_topics}
-    skipped = (*found.skipped, *(_left(item, at) for item in export.left))
+    skipped = (*found.skipped, *(_left(item, at) for item in export.inexpressible))
     manifests = {"cluster.yaml": stub, **export.files}
     if style.layout == "team" and where:
         manifests[DRAFT_FILE] = proven_draft(state, where, manifests)
     if skipped:
         lines = [heading, "The source says this, and no manifest here does:", *(f"  {item}" for item in skipped)]
         manifests[LEFT_FILE] = "".join(f"{comment(line)}\n" for line in lines)
-    left = {item.item for item in export.left}
+    left = {item.item for item in export.inexpressible}
     topics = len({*state.topics.values()} - left)
     listed = {kind: len(items - left) for kind, items in found.listed.items()}
     return Converted(

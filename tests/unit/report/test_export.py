@@ -140,8 +140,12 @@ def test_what_cannot_be_said_is_named_where_a_reader_looks() -> None:
         topic_gap="some were not listed",
     )
     export = export_manifests(state)
-    assert [item.item for item in export.left if isinstance(item.item, AclBinding)] == [hanging, poison]
-    assert [item.subject for item in export.left[2:]] == ["topic __consumer_offsets", "topic __kr.lease", "topic a_b"]
+    assert [item.item for item in export.inexpressible if isinstance(item.item, AclBinding)] == [hanging, poison]
+    assert [item.subject for item in export.inexpressible[2:]] == [
+        "topic __consumer_offsets",
+        "topic __kr.lease",
+        "topic a_b",
+    ]
     assert export.files["acls/svc-payments.yaml"].splitlines()[1:3] == [
         "# Live and not in this file:",
         "#   User:svc-payments ALLOW READ on GROUP #g: the name begins with a character below '*': "
@@ -174,7 +178,7 @@ def test_quotas_survive_the_round_trip() -> None:
     }
     state = ClusterState("4L6g", listings={"quotas": Listing(frozenset(quotas))})
     export = export_manifests(state)
-    assert [item.subject for item in export.left] == [
+    assert [item.subject for item in export.inexpressible] == [
         "quota of user hid\u202eden",
         "quota of user nothing",
         "quota of user odd",

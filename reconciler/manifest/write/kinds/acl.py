@@ -58,7 +58,7 @@ _BRIDGE: Final = (
 def exported(state: ClusterState, style: ExportStyle) -> Part:
     """A document for each principal and file: ``acls/<name>.yaml``, or the place that the style names."""
     expressible: dict[tuple[str, str], list[AclBinding]] = defaultdict(list)
-    left: list[Inexpressible] = []
+    inexpressible: list[Inexpressible] = []
     left_of: dict[str, list[Inexpressible]] = defaultdict(list)
     bridges = standing_bridges(state.bindings)
     for binding in sorted(state.bindings):
@@ -66,28 +66,28 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
         if reason is None:
             expressible[binding.entry.principal, style.places.get(binding, "")].append(binding)
         else:
-            left.append(Inexpressible(binding, str(binding), reason))
-            left_of[binding.entry.principal].append(left[-1])
+            inexpressible.append(Inexpressible(binding, str(binding), reason))
+            left_of[binding.entry.principal].append(inexpressible[-1])
     documents = _documents(expressible, together=style.together)
     names = _document_names(documents)
-    found = _applications(documents) if style.applications else Applications({}, {})
+    shared = _applications(documents) if style.applications else Applications({}, {})
     files: dict[str, list[str]] = {}
     for (principals, place), bindings in sorted(documents.items(), key=lambda item: (item[0][1], item[0][0])):
         name = names[principals, place]
         path = f"{place}.yaml" if place else f"acls/{name}.yaml"
         lines = [comment(text) for principal in principals for text in _left_lines(left_of.pop(principal, ()))]
-        use = found.uses.get(principals[0]) if len(principals) == 1 else None
+        use = shared.uses.get(principals[0]) if len(principals) == 1 else None
         if use is None:
             lines += acls_document(name, principals, bindings, style)
         else:
             lines += _application_document(name, principals[0], bindings, use, style)
         files[path] = [*files[path], "---", *lines] if path in files else lines
-    if found.roles:
-        files[_ROLES_FILE] = _role_documents(found.roles)
+    if shared.roles:
+        files[_ROLES_FILE] = _role_documents(shared.roles)
     comments = _left_lines([item for items in left_of.values() for item in items])
     comments += [f"An ACL of a kind that the client cannot name: {_opaque(entry)}" for entry in state.opaque]
     comments += [f"The ACLs may not be whole: {state.acl_gap}"] if state.acl_gap is not None else []
-    return Part(files, tuple(left), tuple(comments))
+    return Part(files, tuple(inexpressible), tuple(comments))
 
 
 def _applications(documents: Mapping[_Place, list[AclBinding]]) -> Applications:
@@ -126,27 +126,29 @@ def _role_documents(roles: Mapping[str, Sequence[ExportedRule]]) -> list[str]:
     return lines
 
 
-def _documents(found: Mapping[tuple[str, str], list[AclBinding]], *, together: bool) -> dict[_Place, list[AclBinding]]:
+def _documents(
+    expressible: Mapping[tuple[str, str], list[AclBinding]], *, together: bool
+) -> dict[_Place, list[AclBinding]]:
     """The bindings of each document; if ``together``, principals of one file with equal rules have one."""
     if not together:
-        return {((principal,), place): bindings for (principal, place), bindings in found.items()}
+        return {((principal,), place): bindings for (principal, place), bindings in expressible.items()}
     alike: dict[tuple[str, tuple[AclBinding, ...]], list[str]] = defaultdict(list)
-    for (principal, place), bindings in sorted(found.items()):
+    for (principal, place), bindings in sorted(expressible.items()):
         same = tuple(AclBinding(pattern, entry._replace(principal="")) for pattern, entry in bindings)
         alike[place, same].append(principal)
     return {
-        (tuple(principals), place): [binding for principal in principals for binding in found[principal, place]]
+        (tuple(principals), place): [binding for principal in principals for binding in expressible[principal, place]]
         for (place, _), principals in alike.items()
     }
 
 
 def _document_names(places: Iterable[_Place]) -> dict[_Place, str]:
     """The name of each document; principals with documents in several files have the file in each name."""
-    found = list(places)
-    shared = Counter(principals for principals, _ in found)
+    documents = list(places)
+    shared = Counter(principals for principals, _ in documents)
     titles = {
         (principals, place): _title(principals) + (f"-{place.replace('/', '-')}" if shared[principals] > 1 else "")
-        for principals, place in found
+        for principals, place in documents
     }
     stems = file_stems(titles.values())
     return {place: stems[title] for place, title in titles.items()}
@@ -161,10 +163,10 @@ def _title(principals: Sequence[str]) -> str:
 
 
 def differences(
-    state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+    state: ClusterState, wanted: DesiredState, skipped: Collection[object], style: ExportStyle
 ) -> Iterator[str]:
     """Bindings that the manifests lack or have too many."""
-    expected = {binding for binding in state.bindings if binding not in left}
+    expected = {binding for binding in state.bindings if binding not in skipped}
     yield from (f"missing: {binding}" for binding in sorted(expected - wanted.bindings.keys()))
     surplus = wanted.bindings.keys() - expected
     if style.implied:
@@ -181,8 +183,8 @@ def implied_by(bindings: Iterable[AclBinding]) -> set[AclBinding]:
     }
 
 
-def _left_lines(left: Iterable[Inexpressible]) -> list[str]:
-    lines = [f"  {item.subject}: {item.reason}" for item in left]
+def _left_lines(items: Iterable[Inexpressible]) -> list[str]:
+    lines = [f"  {item.subject}: {item.reason}" for item in items]
     return ["Live and not in this file:", *lines] if lines else []
 
 
@@ -207,52 +209,52 @@ def acls_document(
     notes = _notes_by_pattern(held, style)
     items = with_roles(rules, implied=style.implied) if style.roles else rules
     for item in _together(items) if style.together else items:
-        said = item.rules if isinstance(item, ExportedRole) else (item,)
-        lines += [f"    {comment(text)}" for text in _notes(said, notes)]
+        own_rules = item.rules if isinstance(item, ExportedRole) else (item,)
+        lines += [f"    {comment(text)}" for text in _notes(own_rules, notes)]
         lines.extend(_use_lines(item) if isinstance(item, ExportedRole) else _rule_lines(item))
     return lines
 
 
 def _together(items: Iterable[ExportedRule | ExportedRole]) -> list[ExportedRule | ExportedRole]:
     """The same, where one rule names what several allow alike on names of unlike types."""
-    found: list[ExportedRule | ExportedRole] = []
+    merged: list[ExportedRule | ExportedRole] = []
     alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for item in items:
         kind = None if isinstance(item, ExportedRole) else item.patterns[0].resource_type
         if isinstance(item, ExportedRole) or kind not in _NAMED_TOGETHER:
-            found.append(item)
+            merged.append(item)
             continue
         for place in alike[item[1:]]:
-            other = found[place]
+            other = merged[place]
             if isinstance(other, ExportedRule) and all(pattern.resource_type != kind for pattern in other.patterns):
-                found[place] = other._replace(patterns=(*other.patterns, *item.patterns))
+                merged[place] = other._replace(patterns=(*other.patterns, *item.patterns))
                 break
         else:
-            alike[item[1:]].append(len(found))
-            found.append(item)
-    return found
+            alike[item[1:]].append(len(merged))
+            merged.append(item)
+    return merged
 
 
 _Noted = dict[tuple[ResourcePattern, AclOperation], list[str]]
 
 
 def _notes_by_pattern(bindings: Iterable[AclBinding], style: ExportStyle) -> _Noted:
-    found: _Noted = defaultdict(list)
+    notes: _Noted = defaultdict(list)
     for binding in bindings if style.notes else ():
-        found[binding.pattern, binding.entry.operation] += style.notes.get(binding, ())
-    return found
+        notes[binding.pattern, binding.entry.operation] += style.notes.get(binding, ())
+    return notes
 
 
 def _notes(rules: Iterable[ExportedRule], notes: _Noted) -> list[str]:
     """Each note on a binding of the rules, once."""
-    found = (
+    texts = (
         text
         for rule in (rules if notes else ())
         for pattern in rule.patterns
         for operation in rule.operations
         for text in notes.get((pattern, operation), ())
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(texts))
 
 
 def folded(bindings: Iterable[AclBinding]) -> list[ExportedRule]:
@@ -261,8 +263,8 @@ def folded(bindings: Iterable[AclBinding]) -> list[ExportedRule]:
     for pattern, entry in sorted(bindings):
         hosts[pattern, entry.permission_type, entry.operation].append(entry.host)
     operations: dict[tuple[ResourcePattern, AclPermissionType, tuple[str, ...]], list[AclOperation]] = defaultdict(list)
-    for (pattern, permission, operation), found in hosts.items():
-        operations[pattern, permission, tuple(sorted(found))].append(operation)
+    for (pattern, permission, operation), entry_hosts in hosts.items():
+        operations[pattern, permission, tuple(sorted(entry_hosts))].append(operation)
     patterns: dict[tuple[ResourcePattern | ResourceType, ExportedRule], list[ResourcePattern]] = defaultdict(list)
     for (pattern, permission, where), what in operations.items():
         patterns[_shareable(pattern), ExportedRule((), permission, tuple(sorted(what)), where)].append(pattern)

@@ -33,7 +33,7 @@ class Part:
     """The lines of manifests by path (with ``/``), what they leave out, and comments that belong to no manifest."""
 
     files: Mapping[str, list[str]] = field(default_factory=dict)
-    left: tuple[Inexpressible, ...] = ()
+    inexpressible: tuple[Inexpressible, ...] = ()
     comments: tuple[str, ...] = ()
 
 
@@ -45,9 +45,9 @@ class Kind(Protocol):
         ...
 
     def differences(
-        self, state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+        self, state: ClusterState, wanted: DesiredState, skipped: Collection[object], style: ExportStyle
     ) -> Iterator[str]:
-        """How the manifests, read back, differ from ``state`` less what is ``left``."""
+        """How the manifests, read back, differ from ``state`` less what is ``skipped``."""
         ...
 
 
@@ -145,41 +145,41 @@ class ListedKind:
 
     @cached_property
     def _special(self) -> WrittenKind:
-        found: WrittenKind = listed_kind(self._resource)
-        return found
+        written: WrittenKind = listed_kind(self._resource)
+        return written
 
     def exported(self, state: ClusterState, style: ExportStyle) -> Part:
         """One file, named as the kind, an item for each resource; nothing where nobody asked for them."""
         listing, special, stem = state.listing(self._resource), self._special, json_kind(self._resource).file_stem
         items: list[ListedItem] = sorted(listing.items or (), key=lambda item: item.key)
-        found = list(zip(items, special.problems(items), strict=True))
+        present = list(zip(items, special.problems(items), strict=True))
         gone = [(item, special.problem(item)) for item in self._absent(style)]
-        left = tuple(Inexpressible(item, item.subject, reason) for item, reason in (*found, *gone) if reason)
-        lines = [line for item, reason in found if reason is None for line in special.lines(item)]
+        inexpressible = tuple(Inexpressible(item, item.subject, reason) for item, reason in (*present, *gone) if reason)
+        lines = [line for item, reason in present if reason is None for line in special.lines(item)]
         for item, reason in gone:
             lines += [] if reason else [f"    - name: {scalar(str(item.key))}", "      absent: true"]
         head = [*document_head(special.document, stem), f"  {special.items_key}:"]
         files = {f"{stem}.yaml": [*head, *lines]} if lines else {}
-        comments = [f"{item.subject}: {item.reason}" for item in left]
+        comments = [f"{item.subject}: {item.reason}" for item in inexpressible]
         comments += [f"The {special.items_key} may not be whole: {listing.gap}"] if listing.gap is not None else []
-        return Part(files, left, tuple(comments))
+        return Part(files, inexpressible, tuple(comments))
 
     def _absent(self, style: ExportStyle) -> list[ListedItem]:
         names = sorted(style.absent_listed.get(self._resource.KIND, ()))
         return [item for name in names if (item := self._special.named(name)) is not None]
 
     def differences(
-        self, state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+        self, state: ClusterState, wanted: DesiredState, skipped: Collection[object], style: ExportStyle
     ) -> Iterator[str]:
         """Resources that the manifests have otherwise, or too many."""
-        items = {item.key: item for item in state.listing(self._resource).items or () if item not in left}
-        declared = {key: one.item for key, one in wanted.of(self._resource).items() if not one.goes}
+        items = {item.key: item for item in state.listing(self._resource).items or () if item not in skipped}
+        declared = {key: desired.item for key, desired in wanted.of(self._resource).items() if not desired.goes}
         yield from (
             f"{items[key].subject} differs"
             for key in sorted(items)
             if values_of(declared.get(key)) != items[key].values
         )
         yield from (f"too much: {declared[key].subject}" for key in sorted(declared.keys() - items.keys()))
-        absent = {one.item for one in wanted.of(self._resource).values() if one.absent}
-        expected = {item for item in self._absent(style) if item not in left}
+        absent = {desired.item for desired in wanted.of(self._resource).values() if desired.absent}
+        expected = {item for item in self._absent(style) if item not in skipped}
         yield from (f"absent {item.subject} differs" for item in absent ^ expected)

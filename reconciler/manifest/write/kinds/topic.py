@@ -26,7 +26,7 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
     Of topics whose names collide, which a broker can have and a manifest cannot, the first one is written.
     """
     expressible: dict[str, Topic] = {}
-    left = []
+    inexpressible = []
     for topic in sorted(lasting(topic, state) for topic in state.topics.values()):
         key = collision_key(topic.name)
         problem = topic_problem(topic)
@@ -35,11 +35,13 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
         if problem is None:
             expressible[key] = topic
         else:
-            left.append(Inexpressible(topic, f"topic {topic.name}", problem))
+            inexpressible.append(Inexpressible(topic, f"topic {topic.name}", problem))
     absent = {name: topic_problem(Topic(name)) for name in sorted(style.absent)}
-    left += [Inexpressible(name, f"absent topic {name}", problem) for name, problem in absent.items() if problem]
+    inexpressible += [
+        Inexpressible(name, f"absent topic {name}", problem) for name, problem in absent.items() if problem
+    ]
     gone = _absent_document([name for name, problem in absent.items() if not problem], style)
-    comments = [f"Topic {item.item.name}: {item.reason}" for item in left if isinstance(item.item, Topic)]
+    comments = [f"Topic {item.item.name}: {item.reason}" for item in inexpressible if isinstance(item.item, Topic)]
     comments += [f"Topic {name} could not be read: {problem}" for name, problem in state.unreadable_topics.items()]
     comments += [
         f"Topic {topic.name}: no replicationFactor is written: {PASSING}"
@@ -47,20 +49,20 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
         if is_passing(state.topics[topic.name], state)
     ]
     comments += [f"The topics may not be whole: {state.topic_gap}"] if state.topic_gap is not None else []
-    return Part({**_files(list(expressible.values()), style), **gone}, tuple(left), tuple(comments))
+    return Part({**_files(list(expressible.values()), style), **gone}, tuple(inexpressible), tuple(comments))
 
 
 def differences(
-    state: ClusterState, wanted: DesiredState, left: Collection[object], style: ExportStyle
+    state: ClusterState, wanted: DesiredState, skipped: Collection[object], style: ExportStyle
 ) -> Iterator[str]:
     """Topics that the manifests have otherwise, or too many."""
     live = {name: lasting(topic, state) for name, topic in state.topics.items()}
-    topics = {name: in_normal_form(topic) for name, topic in live.items() if topic not in left}
+    topics = {name: in_normal_form(topic) for name, topic in live.items() if topic not in skipped}
     declared = {name: topic.topic for name, topic in wanted.topics.items() if not topic.absent}
     yield from (f"topic {name} differs" for name in sorted(topics) if declared.get(name) != topics[name])
     yield from (f"too much: topic {name}" for name in sorted(declared.keys() - topics.keys()))
     absent = {name for name, topic in wanted.topics.items() if topic.absent}
-    yield from (f"absent topic {name} differs" for name in sorted(absent ^ (style.absent - {*left})))
+    yield from (f"absent topic {name} differs" for name in sorted(absent ^ (style.absent - {*skipped})))
 
 
 def is_passing(topic: Topic, state: ClusterState) -> bool:
@@ -72,8 +74,8 @@ def is_passing(topic: Topic, state: ClusterState) -> bool:
 def lasting(topic: Topic, state: ClusterState) -> Topic:
     """The topic without what a move of replicas sets and takes away."""
     configs = {name: text for name, text in topic.configs.items() if name not in THROTTLE_CONFIGS}
-    found = topic if len(configs) == len(topic.configs) else topic.with_configs(configs)
-    return replace(found, replication_factor=None) if is_passing(topic, state) else found
+    unthrottled = topic if len(configs) == len(topic.configs) else topic.with_configs(configs)
+    return replace(unthrottled, replication_factor=None) if is_passing(topic, state) else unthrottled
 
 
 def in_normal_form(topic: Topic) -> Topic:
@@ -87,8 +89,8 @@ def _files(topics: Sequence[Topic], style: ExportStyle) -> dict[str, list[str]]:
     for topic in topics:
         placed[style.places.get(topic.name, "")].append(topic)
     files = topic_files(placed.pop("", []), style)
-    for place, found in sorted(placed.items()):
-        files[f"{place}.yaml"] = topics_document(stem(place.replace("/", "-")), found, style)
+    for place, grouped in sorted(placed.items()):
+        files[f"{place}.yaml"] = topics_document(stem(place.replace("/", "-")), grouped, style)
     return files
 
 
@@ -107,13 +109,13 @@ def topic_files(topics: Sequence[Topic], style: ExportStyle) -> dict[str, list[s
 
 def topics_document(name: str, topics: Collection[Topic], style: ExportStyle) -> list[str]:
     """The lines of one ``Topics`` document, topics in the order of their names, what most share said once."""
-    common = _common([_said(topic) for topic in topics])
+    common = _common([_stated(topic) for topic in topics])
     lines = [*style.origin_lines(topic.name for topic in topics), *document_head("Topics", name)]
     if common:
         lines += ["  defaults:", *_value_lines(common, 4)]
     lines.append("  topics:")
     for topic in sorted(topics):
-        own = {key: text for key, text in _said(topic).items() if common.get(key) != text}
+        own = {key: text for key, text in _stated(topic).items() if common.get(key) != text}
         lines += [f"    {comment(text)}" for text in style.notes.get(topic.name, ())]
         lines += [f"    - name: {scalar(topic.name)}", *_value_lines(own, 6)]
     return lines
@@ -130,29 +132,29 @@ def _absent_document(names: Sequence[str], style: ExportStyle) -> dict[str, list
 _CONFIG: Final = "configs."
 
 
-def _said(topic: Topic) -> dict[str, str]:
+def _stated(topic: Topic) -> dict[str, str]:
     """What a document says of a topic, by the path of the field."""
     values = ((field, getattr(topic, name)) for field, name in TOPIC_ATTRIBUTES.items())
-    said = {field: str(value) for field, value in values if value is not None}
+    stated = {field: str(value) for field, value in values if value is not None}
     configs = topic.configs.items()
-    return said | {f"{_CONFIG}{name}": readable(name, normal_form(name, text)) for name, text in configs}
+    return stated | {f"{_CONFIG}{name}": readable(name, normal_form(name, text)) for name, text in configs}
 
 
-def _common(said: Sequence[Mapping[str, str]]) -> dict[str, str]:
+def _common(stated: Sequence[Mapping[str, str]]) -> dict[str, str]:
     """What most of the topics have alike, as defaults; only what each of them says, because none can say "unset"."""
-    if len(said) < FEWEST_FOR_DEFAULTS:
+    if len(stated) < FEWEST_FOR_DEFAULTS:
         return {}
     common = {}
-    for field in said[0]:
-        values = Counter(one[field] for one in said if field in one)
+    for field in stated[0]:
+        values = Counter(fields[field] for fields in stated if field in fields)
         text, count = values.most_common(1)[0]
-        if values.total() == len(said) and 2 * count > len(said):
+        if values.total() == len(stated) and 2 * count > len(stated):
             common[field] = text
     return common
 
 
-def _value_lines(said: Mapping[str, str], indent: int) -> list[str]:
+def _value_lines(stated: Mapping[str, str], indent: int) -> list[str]:
     margin = " " * indent
-    lines = [f"{margin}{field}: {said[field]}" for field in TOPIC_ATTRIBUTES if field in said]
-    configs = {name.removeprefix(_CONFIG): text for name, text in said.items() if name.startswith(_CONFIG)}
+    lines = [f"{margin}{field}: {stated[field]}" for field in TOPIC_ATTRIBUTES if field in stated]
+    configs = {name.removeprefix(_CONFIG): text for name, text in stated.items() if name.startswith(_CONFIG)}
     return [*lines, *mapping("configs", configs, indent)] if configs else lines
