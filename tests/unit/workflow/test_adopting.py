@@ -89,7 +89,7 @@ def test_everything_is_adopted_but_what_no_manifest_can_say(place: Path) -> None
     (refused,) = found.refused
     assert "dead.example" in refused.subject
     assert refused.reason == "no connection has that host: it matches nobody"
-    assert (found.found, found.kept, found.left) == (7, 6, 1)
+    assert (found.differences, found.kept, found.remaining) == (7, 6, 1)
     text = found.edit.files["all.yaml"]
     assert text is not None
     assert "# Who reads what." in text
@@ -121,7 +121,7 @@ def test_a_part_is_kept_and_the_rest_stays_drift(place: Path) -> None:
     assert "ticket: T-1" in text
     assert "reason: adopted from demo on " in text
     assert "topics: [x, y]" in MANIFESTS
-    assert found.left == 6
+    assert found.remaining == 6
 
 
 def test_a_selection_that_is_none_and_text_that_nobody_sees_are_refused(place: Path) -> None:
@@ -240,5 +240,5 @@ def test_numbers_that_stand_are_adopted_as_far_as_they_are_declared(place: Path,
     state = replace(LIVE, bindings=frozenset(), topics={"new": new})
     (place / "live.json").write_text(snapshot_text(state, BrokerFacts(broker_ids=(1, 2, 3))), encoding="utf-8")
     found = adoption(place)
-    assert (found.refused, found.left) == ((), 0)
+    assert (found.refused, found.remaining) == ((), 0)
     assert found.edit.files == {"all.yaml": f"{head}{topics}    - {{name: new, {after}}}\n"}

@@ -63,32 +63,32 @@ class NotAdopted:
 
 def differences(comparison: Comparison, live: ClusterState) -> tuple[list[Difference], list[NotAdopted]]:
     """What can be adopted, in the order of plans, and what not even the cluster shows."""
-    found = [Difference(change.change, change.origin) for change in comparison.changes]
-    left: list[NotAdopted] = []
+    adoptable = [Difference(change.change, change.origin) for change in comparison.changes]
+    not_adopted: list[NotAdopted] = []
     for skipped in comparison.skipped:
         undeclared = skipped.subject.removeprefix(f"{Topic.KIND[:-1]} ")
         if skipped.change is not None:
-            found.append(Difference(skipped.change, skipped.origin))
+            adoptable.append(Difference(skipped.change, skipped.origin))
         elif skipped.reason is SkipReason.UNDECLARED and undeclared in live.topics:
-            found.append(Difference(Delete(live.topics[undeclared])))
+            adoptable.append(Difference(Delete(live.topics[undeclared])))
         else:
-            left.append(NotAdopted(skipped.subject, skipped.detail))
-    return found, left
+            not_adopted.append(NotAdopted(skipped.subject, skipped.detail))
+    return adoptable, not_adopted
 
 
 def adopted(
-    texts: Mapping[str, str], cluster: str, chosen: Sequence[Difference], live: ClusterState, said: Declaration
+    texts: Mapping[str, str], cluster: str, chosen: Sequence[Difference], live: ClusterState, declaration: Declaration
 ) -> tuple[dict[str, str], list[NotAdopted]]:
     """The texts that declare what the cluster has, and the differences that no edit adopts.
 
-    ``said`` gives reason and ticket of what is new.
+    ``declaration`` gives reason and ticket of what is new.
     """
-    told = said._replace(origin=UNWRITTEN)
+    unplaced = declaration._replace(origin=UNWRITTEN)
     if not chosen:
         return dict(texts), []
     refused: list[NotAdopted] = []
     try:
-        changes = editing.edited(texts, lambda book: _wanted(book, cluster, chosen, live, told, refused))
+        changes = editing.edited(texts, lambda book: _wanted(book, cluster, chosen, live, unplaced, refused))
         after = {path: text for path, text in {**texts, **changes}.items() if text is not None}
         return after, refused
     except EditError as error:
@@ -96,9 +96,9 @@ def adopted(
             return dict(texts), [NotAdopted(str(chosen[0]), error.reasons[0])]
     # One that cannot be written must not keep the others out: each half by itself, down to the one.
     half = len(chosen) // 2
-    first, left = adopted(texts, cluster, chosen[:half], live, said)
-    second, more = adopted(first, cluster, chosen[half:], live, said)
-    return second, left + more
+    first, rejected = adopted(texts, cluster, chosen[:half], live, declaration)
+    second, more = adopted(first, cluster, chosen[half:], live, declaration)
+    return second, rejected + more
 
 
 def _wanted(
@@ -106,12 +106,12 @@ def _wanted(
     cluster: str,
     chosen: Iterable[Difference],
     live: ClusterState,
-    said: Declaration,
+    declaration: Declaration,
     refused: list[NotAdopted],
 ) -> Mapping[str, DesiredState]:
     state = _Growing(book.desired[cluster])
     for difference in chosen:
-        problem = state.adopt(difference.change, live, said)
+        problem = state.adopt(difference.change, live, declaration)
         if problem is not None:
             refused.append(NotAdopted(str(difference), problem))
     return {**book.desired, cluster: state.state}
@@ -123,9 +123,9 @@ class _Growing:
     def __init__(self, state: DesiredState) -> None:
         self.state = replace(state, bindings=dict(state.bindings), topics=dict(state.topics))
 
-    def adopt(self, change: Change, live: ClusterState, said: Declaration) -> str | None:
+    def adopt(self, change: Change, live: ClusterState, declaration: Declaration) -> str | None:
         """Take a change in, or say why not."""
-        adopted = kind_of(change).adopted(self.state, change, live, said)
+        adopted = kind_of(change).adopted(self.state, change, live, declaration)
         if isinstance(adopted, str):
             return adopted
         self.state = adopted
@@ -151,9 +151,9 @@ def without_principal(state: DesiredState, old: str) -> DesiredState:
 
 def unwritten(book: Book, old: str) -> Iterator[str]:
     """What is declared for ``old`` in documents that the editor does not write: a user's password is nobody else's."""
-    left = [without_principal(state, old) for state in book.desired.values()]
-    found = [wish for state in left for items in state.listed.values() for wish in items.values()]
-    for wish in sorted(found, key=lambda one: one.declaration.origin):
+    states = [without_principal(state, old) for state in book.desired.values()]
+    declared = [wish for state in states for items in state.listed.values() for wish in items.values()]
+    for wish in sorted(declared, key=lambda item: item.declaration.origin):
         if wish.item.principal == old:
             yield f"the {wish.item.subject} is declared at {wish.declaration.origin}: change that yourself"
 
@@ -196,7 +196,7 @@ def _holders(page: Page, spec: TextSpan) -> Iterator[TextSpan]:
 def _named(value: TextSpan, texts: Sequence[Mapping[tuple[int, int], str]], principal: str) -> TextSpan | None:
     """The text that is this principal, on every cluster."""
     for text in value.texts:
-        if {found.get((text.line, text.column)) for found in texts} == {principal}:
+        if {by_place.get((text.line, text.column)) for by_place in texts} == {principal}:
             return text
     return None
 
@@ -239,7 +239,7 @@ def in_scope(book: Book, principal: str) -> list[str]:
 
 def with_second_in_scope(book: Book, old: str, new: str) -> dict[tuple[str, str], object]:
     """The clusters of which a scope includes ``old``, as plain data that includes ``new`` as well."""
-    found: dict[tuple[str, str], object] = {}
+    clusters: dict[tuple[str, str], object] = {}
     for page in book.of("Cluster"):
         if any(True for _ in _included(page, old)):
             plain: Any = deepcopy(page.root.plain)
@@ -251,21 +251,21 @@ def with_second_in_scope(book: Book, old: str, new: str) -> dict[tuple[str, str]
                 names = names if isinstance(names, list) else [names]
                 if old in names and new not in names:
                     holder[key] = [*names, new]
-            found[page.key] = plain
-    return found
+            clusters[page.key] = plain
+    return clusters
 
 
 def mentions(book: Book, principal: str) -> list[str]:
     """The places at which other kinds of documents name a principal: Ownership, access tests, exceptions."""
     scopes = in_scope(book, principal)
     return [
-        _place(page, one)
+        _place(page, span)
         for page in book.pages
-        for one in page.span.walk()
-        if one.kind == "scalar"
-        and one.plain == principal
-        and (page.heading.kind not in ("Acls", "Topics") or _is_exception(page, one))
-        and _place(page, one) not in scopes
+        for span in page.span.walk()
+        if span.kind == "scalar"
+        and span.plain == principal
+        and (page.heading.kind not in ("Acls", "Topics") or _is_exception(page, span))
+        and _place(page, span) not in scopes
     ]
 
 
@@ -273,9 +273,9 @@ def _place(page: Page, text: TextSpan) -> str:
     return f"{page.path}:{text.line + 1}:{text.column + 1}"
 
 
-def _is_exception(page: Page, one: TextSpan) -> bool:
+def _is_exception(page: Page, mention: TextSpan) -> bool:
     span = page.span.get("spec", "exceptions")
-    return span is not None and any(below is one for below in span.walk())
+    return span is not None and any(below is mention for below in span.walk())
 
 
 #: Which of the differences to keep.
@@ -300,10 +300,10 @@ class Adoption:
     """The edit, how many differences there were and were kept, which cannot be, and how many a plan still finds."""
 
     edit: ManifestEdit
-    found: int
+    differences: int
     kept: int
     refused: tuple[NotAdopted, ...]
-    left: int
+    remaining: int
 
 
 def adopt(
@@ -334,33 +334,39 @@ def adopt(
         # Else what was not seen would go from the manifests, and by the next plan from the cluster.
         live = whole(target.read(read_request(declaration, wanted)))
     # What an operator gave for an hour is not adopted for good.
-    emergency = {one: end for one, end in running_break_glass(live.bindings, day).items() if one not in wanted.bindings}
+    emergency = {
+        binding: end
+        for binding, end in running_break_glass(live.bindings, day).items()
+        if binding not in wanted.bindings
+    }
     held = denials_of_locks(live.bindings)
     live = replace(live, bindings=live.bindings.difference(emergency, held))
     rules = terms(declaration).diff_rules
-    found, unseen = differences(compare(wanted.without(held), live, declaration.scope, rules), live)
-    chosen = list(choose([one for one in found if selects(one.change)]))
+    adoptable, unseen = differences(compare(wanted.without(held), live, declaration.scope, rules), live)
+    chosen = list(choose([difference for difference in adoptable if selects(difference.change)]))
     reason = options.reason or f"adopted from {declaration.name} on {moment_text(day)}"
-    said = Declaration(UNWRITTEN, reason, options.ticket)
+    stated = Declaration(UNWRITTEN, reason, options.ticket)
     texts = editing.texts_of(manifests)
     with editing.refused(), sound():
-        after, refusals = adopted(texts, declaration.name, chosen, live, said)
+        after, refusals = adopted(texts, declaration.name, chosen, live, stated)
         # Compared again as written: what "adopted" says is what the next plan will find.
         read_back = load_sources(Source(name, text) for name, text in after.items())
     remaining = compare(desired(read_back, declaration.name, day).without(held), live, declaration.scope, rules)
     edit = editing.reviewed(path, manifests, editing.changed(texts, after), AS_SHOWN, day)
     unseen += [
-        NotAdopted(describe(Delete(one)).removeprefix("delete "), f"break-glass access until {moment_text(mark.end)}")
-        for one, mark in sorted(emergency.items())
+        NotAdopted(
+            describe(Delete(binding)).removeprefix("delete "), f"break-glass access until {moment_text(mark.end)}"
+        )
+        for binding, mark in sorted(emergency.items())
     ]
     unseen += [
-        NotAdopted(describe(Delete(one)).removeprefix("delete "), "a lock: “reconciler unlock” ends it")
-        for one in sorted(held)
+        NotAdopted(describe(Delete(binding)).removeprefix("delete "), "a lock: “reconciler unlock” ends it")
+        for binding in sorted(held)
     ]
     refusals += unseen
     return Adoption(
         edit,
-        len(found) + len(unseen),
+        len(adoptable) + len(unseen),
         len(chosen) - (len(refusals) - len(unseen)),
         tuple(refusals),
         len(remaining.changes) + len(remaining.skipped),

@@ -103,17 +103,19 @@ def _proposed(
         check_unlocked(asked.bindings(), live)
         check_free(asked.bindings(), end.end, live, instant_of(as_of))
         _check_scope(asked, declaration)
-        said = Declaration(_HERE, MARKED + given.reason, given.ticket, given.expires)
+        stated = Declaration(_HERE, MARKED + given.reason, given.ticket, given.expires)
         # What is prolonged is a step too: it is reviewed, approved and audited, and then found to be done.
         before = replace(live, bindings=live.bindings.difference(asked.bindings()))
-        more = dict.fromkeys(asked.bindings(), said)
+        more = dict.fromkeys(asked.bindings(), stated)
         options = Options(break_glass=end, override=tuple(sorted(given.override)))
         check_override(options, declaration.emergency, instant_of(as_of))
         read = _Read(manifests, wanted.bindings, before, target)
         plan = _plan(read, more, {}, PlanOptions(as_of, guardrails=guardrails), options)
         there = known_ends(asked.bindings(), live, instant_of(as_of))
-        told = tuple(f"{one} is there already, until {moment_text(until)}: its end moves" for one, until in there)
-        plan = replace(plan, warnings=(*plan.warnings, *told))
+        warnings = tuple(
+            f"{binding} is there already, until {moment_text(until)}: its end moves" for binding, until in there
+        )
+        plan = replace(plan, warnings=(*plan.warnings, *warnings))
         yield Planned(plan, live, declaration, DesiredState(), manifests, servers=target.bootstrap_servers), target
 
 
@@ -146,15 +148,15 @@ def end_break_glass(
         wanted = desired(manifests, declaration.name, as_of)
         live = target.read(read_request(declaration, wanted))
         marks = every_break_glass(live.bindings)
-        going = {one.binding for one in marks if one.binding in live.bindings and asked.means(one.binding)}
+        going = {mark.binding for mark in marks if mark.binding in live.bindings and asked.means(mark.binding)}
         if not going:
             raise ManifestAccessError(f"{asked.principal} has no such break-glass access on this cluster")
-        said = Declaration(_HERE, f"{MARKED}ended early")
+        stated = Declaration(_HERE, f"{MARKED}ended early")
         planning = PlanOptions(as_of, allow_deletes=True, guardrails=options.guardrails)
         # Without its marks it is a binding like any other, which a plan may delete.
-        known = replace(live, bindings=live.bindings.difference(marks_for(going, live.bindings)))
-        read = _Read(manifests, wanted.bindings, known, target)
-        plan = _plan(read, {}, dict.fromkeys(going, said), planning, Options(allow_deletes=True))
+        unmarked = replace(live, bindings=live.bindings.difference(marks_for(going, live.bindings)))
+        read = _Read(manifests, wanted.bindings, unmarked, target)
+        plan = _plan(read, {}, dict.fromkeys(going, stated), planning, Options(allow_deletes=True))
         result = perform_now(plan, live, target, connection, options, attendant)
         if result.succeeded:
             end_marks(target.cluster, going, live)
@@ -187,17 +189,17 @@ def _plan(
     present = terms(declared_for(read.target))
     ours = standing_bridges(read.live.bindings)
     stays = (
-        one
-        for one in read.live.bindings.difference(ours, less)
-        if present.scope.owns(one) and not is_reserved(one.pattern.name)
+        binding
+        for binding in read.live.bindings.difference(ours, less)
+        if present.scope.owns(binding) and not is_reserved(binding.pattern.name)
     )
     wanted = DesiredState({**dict.fromkeys(stays, Declaration(_HERE)), **more}, expired=less)
     asked = request_on(read.target, "", planning, read.live)
     end = options.break_glass
-    told = (
+    warnings = (
         () if end is None else (f"break-glass access until {end}: it ends by itself, and no manifest need declare it",)
     )
-    request = replace(asked, options=options, report_topics=False, warnings=(*asked.warnings, *told))
+    request = replace(asked, options=options, report_topics=False, warnings=(*asked.warnings, *warnings))
     agreed = replace(present, prune=frozenset())
-    made = proposed(read.manifests, wanted, read.live, agreed, request, read.declared)
-    return replace(made, terms=present)
+    plan = proposed(read.manifests, wanted, read.live, agreed, request, read.declared)
+    return replace(plan, terms=present)

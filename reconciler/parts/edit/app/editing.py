@@ -62,23 +62,23 @@ WRITTEN: Final = {kind.DOCUMENT: kind.WRITTEN for kind in KINDS}
 def as_live(wanted: DesiredState) -> ClusterState:
     """A cluster that has what is declared."""
     listings = {
-        kind: Listing(frozenset(one.item for one in wanted.listed.get(kind, {}).values() if not one.goes))
+        kind: Listing(frozenset(entry.item for entry in wanted.listed.get(kind, {}).values() if not entry.goes))
         for kind in LISTED
     }
-    topics = {name: one.topic for name, one in wanted.topics.items() if not one.absent}
+    topics = {name: topic.topic for name, topic in wanted.topics.items() if not topic.absent}
     return ClusterState("", frozenset(wanted.bindings), topics, listings=listings)
 
 
 def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
     """How what is declared differs from what is wanted: by the comparison of plans, then in what that leaves out."""
     rules = DiffRules(prune={Topic.KIND, *LISTED})
-    for one, other in ((after, wanted), (wanted, after)):
-        found = compare(one, as_live(other), Scope(), rules)
-        yield from (f"other than wanted, {describe(change.change)}" for change in found.changes)
-        yield from (f"not as wanted: {skipped.subject}" for skipped in found.skipped)
+    for first, other in ((after, wanted), (wanted, after)):
+        comparison = compare(first, as_live(other), Scope(), rules)
+        yield from (f"other than wanted, {describe(change.change)}" for change in comparison.changes)
+        yield from (f"not as wanted: {skipped.subject}" for skipped in comparison.skipped)
     for kind in KINDS:
-        told, wish = kind.told(after), kind.told(wanted)
-        yield from (f"not as wanted: {key}" for key in sorted({*told, *wish}) if told.get(key) != wish.get(key))
+        declared, wish = kind.declarations(after), kind.declarations(wanted)
+        yield from (f"not as wanted: {key}" for key in sorted({*declared, *wish}) if declared.get(key) != wish.get(key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,13 +204,13 @@ def applied(book: Book, changes: Changes) -> dict[str, str]:
     """The texts with what one step changes."""
     for path, cuts in cuts_of(book, changes.gone).items():
         changes.splices[path] += cuts
-    found = {path: source.text for path, source in book.manifests.sources.items()}
+    texts = {path: source.text for path, source in book.manifests.sources.items()}
     for path, splices in changes.splices.items():
-        found[path] = spliced(found[path], splices)
+        texts[path] = spliced(texts[path], splices)
     by_path: dict[str, list[NewDocument]] = defaultdict(list)
     for new in changes.documents:
         by_path[new.path].append(new)
-    return found | {path: _with_documents(found.get(path, ""), documents) for path, documents in by_path.items()}
+    return texts | {path: _with_documents(texts.get(path, ""), documents) for path, documents in by_path.items()}
 
 
 def _with_documents(text: str, documents: Iterable[NewDocument]) -> str:
@@ -245,9 +245,9 @@ def _is_empty(page: Page) -> bool:
     if spec is None:
         return False
     keys = _CONTENT.get(page.heading.kind, ())
-    found = [spec.get(key) for key in keys]
+    values = [spec.get(key) for key in keys]
     return "exceptions" not in {key.plain for key, _ in spec.entries} and not any(
-        one is not None and (one.items or one.entries or one.plain) for one in found
+        value is not None and (value.items or value.entries or value.plain) for value in values
     )
 
 
@@ -331,7 +331,12 @@ def _only(principals: Collection[str]) -> frozenset[str] | None:
 
 def instants(states: Iterable[DesiredState], day: datetime.date) -> list[datetime.date]:
     """The day, and each instant after it at which a binding of one of the states ends, in order."""
-    ends = {said.expires for state in states for said in state.bindings.values() if said.expires is not None}
+    ends = {
+        declaration.expires
+        for state in states
+        for declaration in state.bindings.values()
+        if declaration.expires is not None
+    }
     return [day, *sorted({end.end for end in ends if not end.over(day)})]
 
 
@@ -389,10 +394,10 @@ def broken(
 
 def doubted(declaration: ClusterDeclaration, promise: Promise) -> ClusterDeclaration:
     """The facts by which a promise is judged: no word of the manifests on super users hides what happens to them."""
-    found = replace(declaration, super_users=tuple({*declaration.super_users} - {*claimed_super_users(declaration)}))
-    unstated = found.allow_everyone_if_no_acl_found is None
+    judged = replace(declaration, super_users=tuple({*declaration.super_users} - {*claimed_super_users(declaration)}))
+    unstated = judged.allow_everyone_if_no_acl_found is None
     off = promise.assumed is AssumedDefault.PROVEN or (promise.assumed is AssumedDefault.LIKELY and unstated)
-    return replace(found, allow_everyone_if_no_acl_found=False) if off else found
+    return replace(judged, allow_everyone_if_no_acl_found=False) if off else judged
 
 
 WantedStates = Callable[[Book], Mapping[str, DesiredState]]
@@ -543,16 +548,16 @@ def reviewed(
             for book, side in zip((old, new), sides, strict=True)
         ]
         # What was forbidden before is not this edit's doing, and would drown what is.
-        known = {_named(breach) for breach in judged[0]}
-        breaches += [breach for breach in judged[1] if _named(breach) not in known and breach not in breaches]
+        earlier = {_named(breach) for breach in judged[0]}
+        breaches += [breach for breach in judged[1] if _named(breach) not in earlier and breach not in breaches]
     return ManifestEdit(path, texts, files, access, later, tuple(breaches))
 
 
 def _refuse(promise: Promise, lines: Sequence[str]) -> None:
     if lines:
-        said = f"the edit promises {promise.words}, and would change that: nothing was written"
+        message = f"the edit promises {promise.words}, and would change that: nothing was written"
         more = [f"and {len(lines) - _REASONS:,} more"] if len(lines) > _REASONS else []
-        raise EditRefusedError("\n  ".join([said, *lines[:_REASONS], *more]), "edit the manifests by hand")
+        raise EditRefusedError("\n  ".join([message, *lines[:_REASONS], *more]), "edit the manifests by hand")
 
 
 def _named(breach: Breach) -> tuple[object, ...]:

@@ -90,11 +90,11 @@ def grant(
     """
     as_of = as_of or moment()
     checked_terms(asked, terms, as_of)
-    said = Declaration(UNWRITTEN, terms.reason, terms.ticket, terms.expires)
+    declaration = Declaration(UNWRITTEN, terms.reason, terms.ticket, terms.expires)
     notes: list[str] = []
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        return on_cluster(book, cluster, lambda state: _with(state, asked.bindings(), said, notes))
+        return on_cluster(book, cluster, lambda state: _with(state, asked.bindings(), declaration, notes))
 
     return GrantEdit(edit(path, wanted, gain_of(asked.principal), as_of, connection=connection), tuple(notes))
 
@@ -111,20 +111,22 @@ def checked_terms(asked: AskedAccess, terms: GrantTerms, as_of: datetime.date) -
         raise RequestError(f"{terms.expires} is over", "name a time to come")
 
 
-def _with(state: DesiredState, bindings: Collection[AclBinding], said: Declaration, notes: list[str]) -> DesiredState:
+def _with(
+    state: DesiredState, bindings: Collection[AclBinding], declaration: Declaration, notes: list[str]
+) -> DesiredState:
     declared = dict(state.bindings)
     for binding in bindings:
         there = declared.get(binding)
-        if there is None or _ends_sooner(there.expires, said.expires):
-            declared[binding] = said
+        if there is None or _ends_sooner(there.expires, declaration.expires):
+            declared[binding] = declaration
         else:
             until = "" if there.expires is None else f", until {there.expires}"
             notes.append(f"{binding} is declared already at {there.origin}{until}")
     return replace(state, bindings=declared)
 
 
-def _ends_sooner(one: Expiry | None, other: Expiry | None) -> bool:
-    return one is not None and (other is None or one.end < other.end)
+def _ends_sooner(expiry: Expiry | None, other: Expiry | None) -> bool:
+    return expiry is not None and (other is None or expiry.end < other.end)
 
 
 def revoke(
@@ -150,8 +152,10 @@ def _less(state: DesiredState, asked: AskedAccess, notes: list[str]) -> DesiredS
     if not gone:
         advice = f"what grants it is {', '.join(still)}" if still else f"reconciler access {asked.principal} lists all"
         raise NotDeclaredError(f"no manifest declares that for {asked.principal}", advice)
-    notes += [f"still granted by {one}" for one in still]
-    return replace(state, bindings={one: said for one, said in state.bindings.items() if one not in gone})
+    notes += [f"still granted by {text}" for text in still]
+    return replace(
+        state, bindings={binding: declaration for binding, declaration in state.bindings.items() if binding not in gone}
+    )
 
 
 def _still(binding: AclBinding, asked: AskedAccess) -> bool:
@@ -198,17 +202,17 @@ def rename(
         partial(adopt.with_second, old=old, new=new), partial(adopt.with_second_in_scope, old=old, new=new)
     )
     promise = loss_of(old) if finish else change_of(new)
-    made = edit(path, wanted, promise, as_of, None if finish else proposal, connection)
+    edited = edit(path, wanted, promise, as_of, None if finish else proposal, connection)
     if finish:
         notes.append(f"clients that still log in as {old} are refused once this is applied: move them to {new} first")
-    return GrantEdit(made, tuple(dict.fromkeys(notes)))
+    return GrantEdit(edited, tuple(dict.fromkeys(notes)))
 
 
 def _lacking(before: DesiredState, after: DesiredState, new: str) -> Iterator[str]:
     """What the old name had and the new one has not."""
     gone = sorted(before.bindings.keys() - after.bindings.keys())
-    for one in [one for one in gone if renamed(one, new) not in after.bindings][:10]:
-        yield f"{new} lacks {one.entry.operation.name} on {one.pattern}, which {one.entry.principal} has"
+    for binding in [binding for binding in gone if renamed(binding, new) not in after.bindings][:10]:
+        yield f"{new} lacks {binding.entry.operation.name} on {binding.pattern}, which {binding.entry.principal} has"
 
 
 def on_cluster(

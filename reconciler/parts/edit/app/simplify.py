@@ -51,13 +51,13 @@ def fix_lint(
     """
     asked = {_asked(name) for name in also}
     offline = replace(request, cluster=None)
-    found = {
-        one.view.cluster: [item for item in one.findings if item.rule.fix == "same" or item.rule.code in asked]
-        for one in _linted(offline, connection, tell)
+    by_cluster = {
+        linted.view.cluster: [item for item in linted.findings if item.rule.fix == "same" or item.rule.code in asked]
+        for linted in _linted(offline, connection, tell)
     }
     path = request.path or connection.default_path
     gone: dict[str, set[AclBinding]] = {}
-    findings = [(name, item) for name, items in found.items() for item in items]
+    findings = [(name, item) for name, items in by_cluster.items() for item in items]
     changing = _by_cluster((name, item) for name, item in findings if item.rule.code in asked)
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
@@ -65,9 +65,9 @@ def fix_lint(
         return _less(book, gone)
 
     promise = replace(SAME_ACCESS, asked=changing)
-    made = edit(path, wanted, promise, request.at, connection=connection)
+    edited = edit(path, wanted, promise, request.at, connection=connection)
     fixed = tuple(item for name, item in findings if item.binding in gone.get(name, ()))
-    return LintFix(made, fixed, tuple(item for name, item in findings if item.binding not in gone.get(name, ())))
+    return LintFix(edited, fixed, tuple(item for name, item in findings if item.binding not in gone.get(name, ())))
 
 
 def fix_minimise(
@@ -75,13 +75,13 @@ def fix_minimise(
 ) -> ManifestEdit:
     """The manifests with the smaller set of bindings that means the same; nothing is written."""
     offline = replace(request, cluster=None)
-    found = {
-        view.cluster: {one.binding for one in smaller.removed}
+    superfluous = {
+        view.cluster: {removal.binding for removal in smaller.removed}
         for view, smaller in minimise(offline, connection, tell=tell)
     }
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        return _less(book, _agreed(book, found, {}, request.at))
+        return _less(book, _agreed(book, superfluous, {}, request.at))
 
     return edit(request.path or connection.default_path, wanted, SAME_ACCESS, request.at, connection=connection)
 
@@ -99,37 +99,42 @@ def _asked(name: str) -> str:
 
 
 def _by_cluster(findings: Iterable[tuple[str, LintFinding]]) -> dict[str, set[AclBinding]]:
-    found: dict[str, set[AclBinding]] = {}
+    bindings: dict[str, set[AclBinding]] = {}
     for name, item in findings:
         if item.binding is not None:
-            found.setdefault(name, set()).add(item.binding)
-    return found
+            bindings.setdefault(name, set()).add(item.binding)
+    return bindings
 
 
 def _agreed(
     book: Book,
-    found: Mapping[str, AbstractSet[AclBinding]],
+    proposed: Mapping[str, AbstractSet[AclBinding]],
     changing: Mapping[str, AbstractSet[AclBinding]],
     day: datetime.date,
 ) -> dict[str, set[AclBinding]]:
     """As many as can be taken out together so that access, without the ``changing`` ones among them, is the same."""
     gone = {
-        name: {one for one in (*found.get(name, ()), *changing.get(name, ())) if one in state.bindings}
+        name: {binding for binding in (*proposed.get(name, ()), *changing.get(name, ())) if binding in state.bindings}
         for name, state in book.desired.items()
     }
     while True:
-        left = {}
+        remaining = {}
         for name, bindings in removable(book, gone).items():
             asked = bindings & changing.get(name, set())
-            left[name] = asked | _same(book, name, bindings - asked, asked, day)
-        if left == gone:
+            remaining[name] = asked | _same(book, name, bindings - asked, asked, day)
+        if remaining == gone:
             return gone
-        gone = left
+        gone = remaining
 
 
 def _less(book: Book, gone: Mapping[str, Collection[AclBinding]]) -> dict[str, DesiredState]:
     return {
-        name: replace(state, bindings={one: said for one, said in state.bindings.items() if one not in gone[name]})
+        name: replace(
+            state,
+            bindings={
+                binding: declaration for binding, declaration in state.bindings.items() if binding not in gone[name]
+            },
+        )
         for name, state in book.desired.items()
     }
 
@@ -146,14 +151,17 @@ def _same(
     ``without``: of the access that is left when these are gone.
     """
     whole = book.desired[name]
-    state = replace(whole, bindings={one: said for one, said in whole.bindings.items() if one not in without})
-    declaration, left = doubted(book.clusters[name], SAME_ACCESS), set(bindings)
+    state = replace(
+        whole,
+        bindings={binding: declaration for binding, declaration in whole.bindings.items() if binding not in without},
+    )
+    declaration, remaining = doubted(book.clusters[name], SAME_ACCESS), set(bindings)
     while True:
-        kept = len(left)
+        kept = len(remaining)
         for when in instants([state], day):
             here = authorizer(declaration, in_force(state, when))
-            over = {one for one in left if one not in here.bindings}
-            left = over | without_change(here, left - over)
+            over = {binding for binding in remaining if binding not in here.bindings}
+            remaining = over | without_change(here, remaining - over)
         # What one day keeps takes part in the proof of every other one.
-        if len(left) == kept:
-            return left
+        if len(remaining) == kept:
+            return remaining

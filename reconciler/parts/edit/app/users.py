@@ -52,14 +52,14 @@ def disable(
     check_texts(terms)
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        declared = [one for one, state in book.desired.items() if name in state.of(ScramUser)]
+        declared = [cluster_name for cluster_name, state in book.desired.items() if name in state.of(ScramUser)]
         if cluster is None and declared:
-            states = {one: _disabled(book.desired[one], name, terms) for one in declared}
+            states = {cluster_name: _disabled(book.desired[cluster_name], name, terms) for cluster_name in declared}
             return {**book.desired, **states}
         return on_cluster(book, cluster, lambda state: _disabled(state, name, terms))
 
-    made = edit(path, wanted, SAME_ACCESS, connection=connection)
-    return GrantEdit(made, ("connections that are open stay open: deny its access too",))
+    edited = edit(path, wanted, SAME_ACCESS, connection=connection)
+    return GrantEdit(edited, ("connections that are open stay open: deny its access too",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ class PasswordPlace:
         if self.reference is None and self.file is None:
             raise RequestError("a password that goes to no file needs the reference that manifests have to it")
         if self.reference is not None:
-            found, what = self.reference, "that"
+            reference, what = self.reference, "that"
         else:
             directory, name = os.path.split(os.path.abspath(self.file or ""))
-            found, what = f"${{dir:{directory}:{name}}}", "the file"
-        if not is_reference(found):
+            reference, what = f"${{dir:{directory}:{name}}}", "the file"
+        if not is_reference(reference):
             # Its text may be the secret.
             raise RequestError(f"no reference is of the form of {what}", "give ${env:NAME} or ${dir:DIRECTORY:FILE}")
-        return found
+        return reference
 
 
 def generate(
@@ -112,17 +112,24 @@ def generate(
     declared: list[str] = []
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        declared.extend(one for one, state in book.desired.items() if name in state.of(ScramUser))
+        declared.extend(cluster_name for cluster_name, state in book.desired.items() if name in state.of(ScramUser))
         if cluster is None and declared:
-            found = {one: _with_password(book.desired[one], name, mechanism, reference, terms) for one in declared}
-            return {**book.desired, **found}
+            states = {
+                cluster_name: _with_password(book.desired[cluster_name], name, mechanism, reference, terms)
+                for cluster_name in declared
+            }
+            return {**book.desired, **states}
         return on_cluster(book, cluster, lambda state: _with_password(state, name, mechanism, reference, terms))
 
-    made = edit(path, wanted, SAME_ACCESS, connection=connection)
+    edited = edit(path, wanted, SAME_ACCESS, connection=connection)
     clusters = manifests_below(path, connection).clusters
-    concerned = [clusters[one] for one in declared if cluster is None] or list(clusters.values())
-    objections = {one.secret_permit.objection(reference) for one in concerned if cluster in (None, one.name)}
-    return GrantEdit(made, tuple(sorted(filter(None, objections))))
+    concerned = [clusters[cluster_name] for cluster_name in declared if cluster is None] or list(clusters.values())
+    objections = {
+        declaration.secret_permit.objection(reference)
+        for declaration in concerned
+        if cluster in (None, declaration.name)
+    }
+    return GrantEdit(edited, tuple(sorted(filter(None, objections))))
 
 
 def new_password() -> str:
@@ -164,9 +171,9 @@ def _with_password(
         raise RequestError(f"SCRAM user {name} is declared {what} at {there.declaration.origin}", "remove that first")
     before = ScramUser(name) if there is None else there.item
     chosen = [mechanism] if mechanism else list(before.values) or ["SCRAM-SHA-512"]
-    values = {**before.values, **{one: _next(before.values.get(one, DEFAULT_ITERATIONS)) for one in chosen}}
-    found = {**before.sources, **dict.fromkeys(chosen, PasswordSource(reference))}
-    return with_user(state, DesiredItem(ScramUser(name, values, found), said_of(there, terms)))
+    values = {**before.values, **{code: _next(before.values.get(code, DEFAULT_ITERATIONS)) for code in chosen}}
+    sources = {**before.sources, **dict.fromkeys(chosen, PasswordSource(reference))}
+    return with_user(state, DesiredItem(ScramUser(name, values, sources), said_of(there, terms)))
 
 
 def _next(iterations: int) -> int:

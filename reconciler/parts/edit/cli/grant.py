@@ -115,9 +115,11 @@ def command(
     cluster is contacted; in an emergency, see break-glass.
     """
     asked = asked_access(principal, operation, pattern, host)
-    found = grant(path or options.project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection)
-    note_edit(found.notes)
-    return hand_over_grant(found.edit, asked, keeping, output=output)
+    granted = grant(
+        path or options.project_path(), cluster, asked, GrantTerms(until, reason, ticket), as_of, connection
+    )
+    note_edit(granted.notes)
+    return hand_over_grant(granted.edit, asked, keeping, output=output)
 
 
 def hand_over_revocation(
@@ -169,9 +171,9 @@ def revoke_command(
     get a patch; --write writes it. No cluster is contacted; break-glass revoke ends break-glass access at once.
     """
     asked = asked_access(principal, operation, pattern, host)
-    found = revoke(path or options.project_path(), cluster, asked, as_of, connection)
-    note_edit(found.notes)
-    return hand_over_revocation(found.edit, asked, keeping, output=output)
+    revoked = revoke(path or options.project_path(), cluster, asked, as_of, connection)
+    note_edit(revoked.notes)
+    return hand_over_revocation(revoked.edit, asked, keeping, output=output)
 
 
 @click.command("rename", short_help="Rename a principal in two edits, without an outage")
@@ -200,7 +202,7 @@ def rename_command(
     The scope of a cluster gets NEW beside OLD. Places in Ownership, access tests and the like are listed. No cluster is
     contacted.
     """
-    found = rename(
+    renamed = rename(
         path or options.project_path(),
         questions.asked_principal(old),
         questions.asked_principal(new),
@@ -208,13 +210,13 @@ def rename_command(
         as_of=as_of,
         connection=connection,
     )
-    note_edit(found.notes)
+    note_edit(renamed.notes)
     if not finish:
         note_edit(
             [f"apply this, move the clients to {new}, then take the old name away: the same command with --finish"]
         )
     words = f"Take everything from {old}, now {new}" if finish else f"Grant {new} what {old} has"
-    return keep(OutputKind.RENAME, found.edit, keeping, message=words, output=output)
+    return keep(OutputKind.RENAME, renamed.edit, keeping, message=words, output=output)
 
 
 @click.command("adopt", short_help="Turn drift into an edit of the manifests")
@@ -256,7 +258,7 @@ def adopt_command(
     if not selected and not sys.stdin.isatty():
         advice = "give --all, or --only FIELD=NAME"
         raise CommandError("there is no terminal to ask on which differences to keep", advice, Exit.USAGE)
-    found = adopt(
+    adoption = adopt(
         path,
         cluster,
         _all if selected else _asked,
@@ -264,13 +266,14 @@ def adopt_command(
         connection,
         tell=info_note,
     )
-    for refused in found.refused:
+    for refused in adoption.refused:
         info(f"not adopted: {safe(refused.subject)}: {safe(refused.reason)}")
-    if found.found:
-        progress(f"{counted(found.found, 'difference')}, {found.kept:,} kept; a plan then finds {found.left or 'none'}")
-    words = f"Adopt {counted(found.kept, 'difference')} of {cluster or 'the cluster'}"
-    status = keep(OutputKind.ADOPT, found.edit, keeping, message=words, output=output, nothing="Nothing to adopt.")
-    return Exit.DIFFERENT if found.refused else status
+    if adoption.differences:
+        differences = counted(adoption.differences, "difference")
+        progress(f"{differences}, {adoption.kept:,} kept; a plan then finds {adoption.remaining or 'none'}")
+    words = f"Adopt {counted(adoption.kept, 'difference')} of {cluster or 'the cluster'}"
+    status = keep(OutputKind.ADOPT, adoption.edit, keeping, message=words, output=output, nothing="Nothing to adopt.")
+    return Exit.DIFFERENT if adoption.refused else status
 
 
 def _all(differences: Sequence[Difference]) -> Sequence[Difference]:
@@ -280,12 +283,12 @@ def _all(differences: Sequence[Difference]) -> Sequence[Difference]:
 def _asked(differences: Sequence[Difference]) -> Sequence[Difference]:
     """Those that a person keeps, one by one or from here on."""
     kept: list[Difference] = []
-    for number, one in enumerate(differences, 1):
-        what = "only on the cluster" if one.keeps else "only in the manifests"
-        place = "" if one.origin is None else f"  {safe(str(one.origin))}"
-        info(f"{number:,} of {len(differences):,}  {safe(str(one))}  ({what}){place}")
+    for number, difference in enumerate(differences, 1):
+        what = "only on the cluster" if difference.keeps else "only in the manifests"
+        place = "" if difference.origin is None else f"  {safe(str(difference.origin))}"
+        info(f"{number:,} of {len(differences):,}  {safe(str(difference))}  ({what}){place}")
         answer = click.prompt("Keep as the cluster has it?", type=click.Choice(["y", "n", "a", "q"]), err=True)
         if answer in ("a", "q"):
             return [*kept, *(differences[number - 1 :] if answer == "a" else ())]
-        kept += [one] if answer == "y" else []
+        kept += [difference] if answer == "y" else []
     return kept

@@ -79,9 +79,9 @@ def _show(edit: "ManifestEdit") -> None:
 
 
 def _progress(lines: Iterable[str]) -> None:
-    found = list(lines)
-    if found:
-        info_lines(found)
+    texts = list(lines)
+    if texts:
+        info_lines(texts)
 
 
 def _document(edit: "ManifestEdit") -> dict[str, Any]:
@@ -92,12 +92,12 @@ def fix(
     request: StateRequest, connection: ConnectionOptions, keeping: Keeping, output: str, also: tuple[str, ...]
 ) -> int:
     """The exit status of the edit that ends findings; ``also`` names rules whose fix changes access."""
-    found = fix_lint(request, connection, also=also, tell=info_note)
-    count = f"{len(found.fixed):,} findings fixed" if len(found.fixed) != 1 else "1 finding fixed"
-    progress(f"{count}, {len(found.kept):,} left to you: what stays depends on them" if found.kept else count)
+    fixed = fix_lint(request, connection, also=also, tell=info_note)
+    count = f"{len(fixed.fixed):,} findings fixed" if len(fixed.fixed) != 1 else "1 finding fixed"
+    progress(f"{count}, {len(fixed.kept):,} left to you: what stays depends on them" if fixed.kept else count)
     message = "Remove ACLs that lint finds superfluous"
     return keep(
-        OutputKind.LINT_EDIT, found.edit, keeping, message=message, output=output, nothing="There is nothing to fix."
+        OutputKind.LINT_EDIT, fixed.edit, keeping, message=message, output=output, nothing="There is nothing to fix."
     )
 
 

@@ -50,11 +50,11 @@ def disable(
     patch; --write writes it. No cluster is contacted: plan and apply the edit.
     """
     terms = GrantTerms(None, reason, ticket)
-    found = disabled(path or project_path(), cluster, asked_principal(principal), terms, connection)
-    note_edit((*found.notes, _to_send(principal, path, cluster)) if found.edit.files else ())
+    edited = disabled(path or project_path(), cluster, asked_principal(principal), terms, connection)
+    note_edit((*edited.notes, _to_send(principal, path, cluster)) if edited.edit.files else ())
     return keep(
         OutputKind.USERS_DISABLE,
-        found.edit,
+        edited.edit,
         keeping,
         message=f"Disable {principal}",
         output=output,
@@ -112,14 +112,14 @@ def generate(
     to_stdout = file == "-"
     place, terms = users.PasswordPlace(None if to_stdout else file, reference), GrantTerms(None, reason, ticket)
     where = path or project_path()
-    found = users.generate(where, cluster, asked_principal(principal), place, terms, connection, mechanism=mechanism)
-    note_edit((*found.notes, _to_send(principal, path, cluster)))
+    edited = users.generate(where, cluster, asked_principal(principal), place, terms, connection, mechanism=mechanism)
+    note_edit((*edited.notes, _to_send(principal, path, cluster)))
     message = f"New password of {principal}"
     if not keeping.write and not keeping.branch:
-        return keep(None, found.edit, keeping, message=message)
+        return keep(None, edited.edit, keeping, message=message)
     password = users.new_password()
     with users.kept_password(password, place, overwrite=overwrite) as publish:
-        status = keep(None, found.edit, keeping, message=message)
+        status = keep(None, edited.edit, keeping, message=message)
         publish()
     if to_stdout:
         write(password)

@@ -48,11 +48,11 @@ class RemovableUnit:
     key: str
     number: int | None
     span: TextSpan
-    said: "list[Said]" = field(default_factory=list)
+    rights: "list[Right]" = field(default_factory=list)
     is_role: bool = False
 
 
-class Said(NamedTuple):
+class Right(NamedTuple):
     """One binding that a unit declares for a cluster; ``place`` is the line and column that name its resource."""
 
     cluster: str
@@ -64,14 +64,14 @@ class Said(NamedTuple):
 def declared_units(book: Book, page: Page, gone: Mapping[str, AbstractSet[AclBinding]]) -> list[RemovableUnit]:
     """The parts of a document with the bindings that they declare, and which of those are to go."""
     units = list(_units(page))
-    unit_at = {(one.line, one.column): unit for unit in units for one in unit.span.walk()}
+    unit_at = {(span.line, span.column): unit for unit in units for span in unit.span.walk()}
     for name in sorted(book.where(page)):
         declared = page.declared(book.clusters[name])
         for rule in declared.rules if isinstance(declared, AclsDeclaration | TopicsDeclaration) else ():
             unit = unit_at[_place(rule.origin)]
             unit.is_role |= isinstance(rule.action, RoleUse)
-            unit.said += [
-                Said(name, binding, place, binding in gone[name]) for binding, place in _bindings(book, name, rule)
+            unit.rights += [
+                Right(name, binding, place, binding in gone[name]) for binding, place in _bindings(book, name, rule)
             ]
     return units
 
@@ -88,7 +88,7 @@ def _place(origin: tuple[str, int, int]) -> tuple[int, int]:
 
 def _places(item: TextSpan) -> list[tuple[int, int]]:
     """Where the texts of a list's item are: one, or those of the forms of names."""
-    return [(one.line, one.column) for one in item.walk() if one.kind == "scalar"]
+    return [(span.line, span.column) for span in item.walk() if span.kind == "scalar"]
 
 
 def _units(page: Page) -> Iterator[RemovableUnit]:
@@ -119,38 +119,38 @@ def _items(parent: TextSpan, key: str) -> Iterator[RemovableUnit]:
 
 
 #: Whether a text of a list has a say in a binding: the text as it is for the binding's cluster, and its place.
-Involved = Callable[[Said, str, tuple[int, int]], bool]
+Involved = Callable[[Right, str, tuple[int, int]], bool]
 
 
 def lists(unit: RemovableUnit, *, names: bool) -> Iterator[tuple[TextSpan, Involved]]:
     """The lists of a unit of which items can be taken, each with what its items have a say in."""
     if unit.number is None:
-        found = [("principals" if unit.key == "owner" else "topics", unit.span)]
+        fields = [("principals" if unit.key == "owner" else "topics", unit.span)]
     else:
-        found = [(key.plain, value) for key, value in unit.span.entries]
+        fields = [(key.plain, value) for key, value in unit.span.entries]
     # Inside the forms of names, which may stand in a list.
-    found += [(key, inner) for key, value in found for one in (value, *value.items) for _, inner in one.entries]
-    for key, span in found:
+    fields += [(key, inner) for key, value in fields for form in (value, *value.items) for _, inner in form.entries]
+    for key, span in fields:
         if span.kind == "list" and names is (key not in _INVOLVED):
             yield span, _INVOLVED.get(key, of_place)
 
 
-def of_principal(said: Said, text: str, place: tuple[int, int]) -> bool:
+def of_principal(right: Right, text: str, place: tuple[int, int]) -> bool:
     """Whether it is the principal of the binding."""
-    return said.binding.entry.principal == text
+    return right.binding.entry.principal == text
 
 
-def _of_operation(said: Said, text: str, place: tuple[int, int]) -> bool:
-    return said.binding.entry.operation.name == text
+def _of_operation(right: Right, text: str, place: tuple[int, int]) -> bool:
+    return right.binding.entry.operation.name == text
 
 
-def _of_host(said: Said, text: str, place: tuple[int, int]) -> bool:
-    return said.binding.entry.host == text
+def _of_host(right: Right, text: str, place: tuple[int, int]) -> bool:
+    return right.binding.entry.host == text
 
 
-def of_place(said: Said, text: str, place: tuple[int, int]) -> bool:
+def of_place(right: Right, text: str, place: tuple[int, int]) -> bool:
     """Whether it names the resource of the binding."""
-    return said.place == place
+    return right.place == place
 
 
 _INVOLVED: Final[dict[str, Involved]] = {
@@ -177,7 +177,7 @@ class Reduction:
         """All changes of the document."""
         self._without_principals()
         for unit in self._units:
-            if any(said.goes for said in unit.said):
+            if any(right.goes for right in unit.rights):
                 self._reduce(unit)
         going = {(unit.parent.start, unit.key) for unit, _ in self._whole}
         for unit, cuts in self._narrowed:
@@ -191,53 +191,55 @@ class Reduction:
     def _without_principals(self) -> None:
         """Principals of the document that lose all of it leave its list."""
         named = self._page.span.get("spec", "principals")
-        said = [one for unit in self._units for one in unit.said]
-        gone = self._gone(named, said, of_principal) if named is not None else []
+        rights = [right for unit in self._units for right in unit.rights]
+        gone = self._gone(named, rights, of_principal) if named is not None else []
         if named is not None and gone and len(gone) < len(named.items):
             self._splices += spans.without_items(self._page.text, named, gone)
             for unit in self._units:
-                unit.said = [one for one in unit.said if not self._involves(named, gone, one, of_principal)]
+                unit.rights = [right for right in unit.rights if not self._involves(named, gone, right, of_principal)]
 
-    def _gone(self, span: TextSpan, said: Sequence[Said], involved: Involved) -> list[int]:
+    def _gone(self, span: TextSpan, rights: Sequence[Right], involved: Involved) -> list[int]:
         """The items of a list all of whose bindings go, by number."""
-        found = []
+        numbers = []
         for number in range(len(span.items)):
-            concerned = [one for one in said if self._involves(span, [number], one, involved)]
-            if concerned and all(one.goes for one in concerned):
-                found.append(number)
-        return found
+            concerned = [right for right in rights if self._involves(span, [number], right, involved)]
+            if concerned and all(right.goes for right in concerned):
+                numbers.append(number)
+        return numbers
 
-    def _involves(self, span: TextSpan, numbers: Iterable[int], said: Said, involved: Involved) -> bool:
+    def _involves(self, span: TextSpan, numbers: Iterable[int], right: Right, involved: Involved) -> bool:
         places = [place for number in numbers for place in _places(span.items[number])]
-        return any(involved(said, self._texts[said.cluster].get(place, ""), place) for place in places)
+        return any(involved(right, self._texts[right.cluster].get(place, ""), place) for place in places)
 
     def _reduce(self, unit: RemovableUnit) -> None:
         """Narrow a unit, or mark it to be removed as a whole, where that says more clearly or only that says it."""
-        left = unit.said
+        remaining = unit.rights
         cut: dict[int, tuple[TextSpan, set[int]]] = {}
         for span, involved in (*lists(unit, names=True), *lists(unit, names=False)):
-            gone = self._gone(span, left, involved)
+            gone = self._gone(span, remaining, involved)
             if gone and len(gone) < len(span.items):
                 cut[span.start] = (span, set(gone))
-                left = [one for one in left if not self._involves(span, gone, one, involved)]
+                remaining = [right for right in remaining if not self._involves(span, gone, right, involved)]
         for span, involved in (*lists(unit, names=True), *lists(unit, names=False)):
             # What is left to go shares its names (or its principals) with what stays, which is written out again.
             if involved not in (of_place, of_principal):
                 continue
-            known = cut.get(span.start, (span, set[int]()))[1]
-            going = [one for one in left if one.goes]
-            more = known | {
+            before = cut.get(span.start, (span, set[int]()))[1]
+            going = [right for right in remaining if right.goes]
+            more = before | {
                 number
                 for number in range(len(span.items))
-                if any(self._involves(span, [number], one, involved) for one in going)
+                if any(self._involves(span, [number], right, involved) for right in going)
             }
-            if more > known and len(more) < len(span.items):
+            if more > before and len(more) < len(span.items):
                 cut[span.start] = (span, more)
-                left = [one for one in left if not self._involves(span, more, one, involved)]
-        if any(one.goes for one in left):
-            self._whole.append((unit, not all(one.goes for one in unit.said)))
+                remaining = [right for right in remaining if not self._involves(span, more, right, involved)]
+        if any(right.goes for right in remaining):
+            self._whole.append((unit, not all(right.goes for right in unit.rights)))
             return
-        cuts = [one for span, numbers in cut.values() for one in spans.without_items(self._page.text, span, numbers)]
+        cuts = [
+            splice for span, numbers in cut.values() for splice in spans.without_items(self._page.text, span, numbers)
+        ]
         self._narrowed.append((unit, cuts))
 
     def _remove_units(self) -> None:
@@ -248,12 +250,12 @@ class Reduction:
                 fields.setdefault(unit.parent.start, (unit.parent, set()))[1].add(unit.key)
             else:
                 parents.setdefault((unit.parent.start, unit.key), []).append((unit, replaced))
-        for found in parents.values():
-            parent, key = found[0][0].parent, found[0][0].key
+        for members in parents.values():
+            parent, key = members[0][0].parent, members[0][0].key
             named, span = parent.entry(key) or (parent, parent)
-            notes = self._notes(span, found)
-            if len(found) < len(span.items):
-                numbers = [unit.number for unit, _ in found if unit.number is not None]
+            notes = self._notes(span, members)
+            if len(members) < len(span.items):
+                numbers = [unit.number for unit, _ in members if unit.number is not None]
                 self._splices += spans.with_notes(text, span, spans.without_items(text, span, numbers), notes)
             elif key == "grants":
                 fields.setdefault(parent.start, (parent, set()))[1].add(key)
@@ -262,11 +264,11 @@ class Reduction:
         for parent, keys in fields.values():
             self._remove_fields(parent, keys)
 
-    def _notes(self, span: TextSpan, found: list[tuple[RemovableUnit, bool]]) -> list[list[str]]:
+    def _notes(self, span: TextSpan, members: list[tuple[RemovableUnit, bool]]) -> list[list[str]]:
         """The comments of units of which something is written again, for each unit of the list in its order."""
-        found.sort(key=lambda one: one[0].span.start)
+        members.sort(key=lambda member: member[0].span.start)
         return [
-            spans.comments(self._page.text, unit.span, flow=span.flow) if replaced else [] for unit, replaced in found
+            spans.comments(self._page.text, unit.span, flow=span.flow) if replaced else [] for unit, replaced in members
         ]
 
     def _remove_fields(self, parent: TextSpan, keys: set[str]) -> None:
@@ -301,11 +303,11 @@ def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
         for binding in wanted[name].bindings.keys() - book.desired[name].bindings.keys():
             missing[binding, terms(wanted[name].bindings[binding])].add(name)
     homes_of: dict[tuple[str, frozenset[str]], dict[tuple[object, ...], list[AclBinding]]] = {}
-    for (binding, said), where in sorted(missing.items(), key=lambda item: item[0][0]):
+    for (binding, stated), where in sorted(missing.items(), key=lambda item: item[0][0]):
         of_home = homes_of.setdefault((binding.entry.principal, frozenset(where)), {})
-        of_home.setdefault(said, []).append(binding)
+        of_home.setdefault(stated, []).append(binding)
     for (principal, clusters), by_terms in homes_of.items():
-        items = [item for said, bindings in by_terms.items() for item in rules(bindings, *said)]
+        items = [item for stated, bindings in by_terms.items() for item in rules(bindings, *stated)]
         patterns = [binding.pattern for bindings in by_terms.values() for binding in bindings]
         _place_rules(book, changes, principal, clusters, patterns, items)
 
@@ -343,11 +345,13 @@ def rules(
     keep: object = None,
 ) -> Iterator[Item]:
     """Bindings of one principal as items of ``rules``: folded, as roles where one says exactly the same."""
-    said = {"expires": expires, "reason": reason, "ticket": ticket, "keep": keep}
-    ends: Item = {key: spans.quoted(str(text)) if key != "expires" else str(text) for key, text in said.items() if text}
+    fields = {"expires": expires, "reason": reason, "ticket": ticket, "keep": keep}
+    ends: Item = {
+        key: spans.quoted(str(text)) if key != "expires" else str(text) for key, text in fields.items() if text
+    }
     for item in with_roles(folded(bindings)):
         if isinstance(item, ExportedRole):
-            named = [one for rule in item.rules for one in _resources(rule).items()]
+            named = [field for rule in item.rules for field in _resources(rule).items()]
             yield {"role": item.role, **dict(named), **_hosts(item.rules[0]), **ends}
         else:
             operations = [operation.name for operation in item.operations]
@@ -379,9 +383,9 @@ WRITTEN: frozenset[str] = frozenset((*CONTENT, "principal", "principals"))
 _BRIDGE: Final = "a bridge that a run left: “reconciler cleanup” removes it"
 
 
-def told(state: DesiredState) -> dict[AclBinding, tuple[object, ...]]:
+def declarations(state: DesiredState) -> dict[AclBinding, tuple[object, ...]]:
     """Every binding with its terms."""
-    return {binding: terms(said) for binding, said in state.bindings.items()}
+    return {binding: terms(declaration) for binding, declaration in state.bindings.items()}
 
 
 def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
@@ -395,7 +399,11 @@ def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
 
 def _gone(before: DesiredState, wanted: DesiredState) -> set[AclBinding]:
     after = wanted.bindings
-    return {one for one, said in before.bindings.items() if one not in after or terms(after[one]) != terms(said)}
+    return {
+        binding
+        for binding, declaration in before.bindings.items()
+        if binding not in after or terms(after[binding]) != terms(declaration)
+    }
 
 
 def removable(book: Book, gone: Mapping[str, AbstractSet[AclBinding]]) -> dict[str, set[AclBinding]]:
@@ -403,41 +411,41 @@ def removable(book: Book, gone: Mapping[str, AbstractSet[AclBinding]]) -> dict[s
 
     A role goes as a whole or with names of its lists, and what several clusters share goes on all of them.
     """
-    left = {name: set(bindings) for name, bindings in gone.items()}
-    units = [unit for page in book.of(*KINDS_OF_GRANTS) for unit in declared_units(book, page, left)]
+    remaining = {name: set(bindings) for name, bindings in gone.items()}
+    units = [unit for page in book.of(*KINDS_OF_GRANTS) for unit in declared_units(book, page, remaining)]
     while True:
         stuck: set[tuple[str, AclBinding]] = set()
         for unit in units:
-            said = [one._replace(goes=one.binding in left.get(one.cluster, ())) for one in unit.said]
-            if all(one.goes for one in said) or not any(one.goes for one in said):
+            rights = [right._replace(goes=right.binding in remaining.get(right.cluster, ())) for right in unit.rights]
+            if all(right.goes for right in rights) or not any(right.goes for right in rights):
                 continue
-            together: dict[object, list[Said]] = defaultdict(list)
-            for one in said:
-                together[one.place if unit.is_role else one.binding].append(one)
-            gone_whole = {key for key, found in together.items() if all(one.goes for one in found)}
+            together: dict[object, list[Right]] = defaultdict(list)
+            for right in rights:
+                together[right.place if unit.is_role else right.binding].append(right)
+            gone_whole = {key for key, group in together.items() if all(right.goes for right in group)}
             if unit.is_role:
                 gone_whole = _leaving_some(unit, gone_whole)
-            for key, found in together.items():
+            for key, group in together.items():
                 if key not in gone_whole:
-                    stuck |= {(one.cluster, one.binding) for one in found if one.goes}
+                    stuck |= {(right.cluster, right.binding) for right in group if right.goes}
         if not stuck:
-            return left
+            return remaining
         for cluster, binding in stuck:
-            left[cluster].discard(binding)
+            remaining[cluster].discard(binding)
 
 
 def _leaving_some(unit: RemovableUnit, places: set[object]) -> set[object]:
     """Those of the places that can leave their lists, because others stay in them."""
-    found: set[object] = set()
+    leaving: set[object] = set()
     for span, _ in lists(unit, names=True):
         named = [place for item in span.items for place in _places(item)]
-        found |= places.intersection(named) if not places.issuperset(named) else set()
-    return found
+        leaving |= places.intersection(named) if not places.issuperset(named) else set()
+    return leaving
 
 
 def _reduced(book: Book, page: Page, gone: dict[str, set[AclBinding]]) -> list[Splice]:
     units = declared_units(book, page, gone)
-    if not any(said.goes for unit in units for said in unit.said):
+    if not any(right.goes for unit in units for right in unit.rights):
         return []
     texts = {name: page.texts(book.clusters[name]) for name in sorted(book.where(page))}
     return Reduction(page, units, texts).splices()
@@ -446,15 +454,20 @@ def _reduced(book: Book, page: Page, gone: dict[str, set[AclBinding]]) -> list[S
 def second(state: DesiredState, old: str, new: str) -> DesiredState:
     """With the same bindings for another principal."""
     declared = dict(state.bindings)
-    for binding, said in state.bindings.items():
+    for binding, declaration in state.bindings.items():
         if binding.entry.principal == old:
-            declared.setdefault(renamed(binding, new), said)
+            declared.setdefault(renamed(binding, new), declaration)
     return replace(state, bindings=declared)
 
 
 def without(state: DesiredState, old: str) -> DesiredState:
     """Without the bindings of a principal."""
-    return replace(state, bindings={one: said for one, said in state.bindings.items() if one.entry.principal != old})
+    return replace(
+        state,
+        bindings={
+            binding: declaration for binding, declaration in state.bindings.items() if binding.entry.principal != old
+        },
+    )
 
 
 def renamed(binding: AclBinding, new: str) -> AclBinding:
@@ -468,7 +481,7 @@ def _bridges(bindings: frozenset[AclBinding]) -> frozenset[AclBinding]:
     return frozenset(standing_bridges(bindings))
 
 
-def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
+def adopted(state: DesiredState, change: Change, live: ClusterState, declaration: Declaration) -> DesiredState | str:
     """What is declared with one binding as the cluster has it."""
     bindings = dict(state.bindings)
     match change:
@@ -478,5 +491,5 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
             problem = _BRIDGE if binding in _bridges(live.bindings) else binding_problem(binding)
             if problem is not None:
                 return problem
-            bindings[binding] = said
+            bindings[binding] = declaration
     return replace(state, bindings=bindings)

@@ -73,12 +73,14 @@ class Kind(Protocol):
         """Those that the editor writes."""
         ...
 
-    def told(self, state: DesiredState) -> Mapping[Any, object]:
+    def declarations(self, state: DesiredState) -> Mapping[Any, object]:
         """All that is declared of this kind, with what a plan does not compare, wherever it is declared."""
         ...
 
-    def adopted(self, state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
-        """What is declared as the cluster has it, where a change would be made; ``said`` is for what is new.
+    def adopted(
+        self, state: DesiredState, change: Change, live: ClusterState, declaration: Declaration
+    ) -> DesiredState | str:
+        """What is declared as the cluster has it, where a change would be made; ``declaration`` is for what is new.
 
         A text says why no manifest can declare that.
         """
@@ -115,8 +117,8 @@ class ListedKind:
 
     @cached_property
     def _special(self) -> WrittenKind:
-        found: WrittenKind = listed_kind(self.type)
-        return found
+        written: WrittenKind = listed_kind(self.type)
+        return written
 
     @property
     def DOCUMENT(self) -> str:
@@ -138,7 +140,7 @@ class ListedKind:
         """The same."""
         return frozenset(self.CONTENT)
 
-    def told(self, state: DesiredState) -> dict[Any, tuple[object, ...]]:
+    def declarations(self, state: DesiredState) -> dict[Any, tuple[object, ...]]:
         """Every resource with what is declared of it."""
         return {key: declared_of(wish) for key, wish in self._of(state).items()}
 
@@ -163,19 +165,19 @@ class ListedKind:
         gone: list[int] = []
         altered: list[Splice] = []
         for number, item in enumerate(items):
-            places = {(one.line, one.column) for one in item.walk()}
-            found = [
+            places = {(span.line, span.column) for span in item.walk()}
+            declared = [
                 (name, key)
                 for name in where
                 for key, wish in self._of(book.desired[name]).items()
                 if wish.declaration.origin.file == page.path and _place(wish) in places
             ]
-            concerned = [one for one in found if one in differing]
+            concerned = [pair for pair in declared if pair in differing]
             if not concerned:
                 continue
             target = differing[concerned[0]]
             before = self._of(book.desired[concerned[0][0]])[concerned[0][1]]
-            alone = target is not None and len({key for _, key in found}) == 1
+            alone = target is not None and len({key for _, key in declared}) == 1
             splices = self._special.altered(page.text, item, before, target) if target is not None and alone else []
             altered += splices
             # Whatever else it declares is missing after this, and is written again.
@@ -201,24 +203,26 @@ class ListedKind:
             wish, clusters = self._of(wanted[min(where)])[key], frozenset(where)
             belonging = teams(book.owners(clusters), wish.item.principal, ()) if self._special.of_teams else frozenset()
             items[clusters, belonging].append(self._item(wish))
-        for (clusters, belonging), found in items.items():
+        for (clusters, belonging), new_items in items.items():
             owners = book.owners(clusters)
             pages = [page for page in book.of(self.DOCUMENT) if book.where(page) == clusters]
             page = best(pages, owners, belonging)
             if page is not None and (fits(owners, page.path, belonging) or not self._special.of_teams):
-                changes.at(page, with_items(page.text, page.span.get("spec") or page.span, self.items_key, found))
+                changes.at(page, with_items(page.text, page.span.get("spec") or page.span, self.items_key, new_items))
                 continue
             path = new_path(book, self.DOCUMENT, self.items_key, owners, belonging)
             name = new_name(book, self.DOCUMENT, self.items_key, changes.names)
             head = match_labels(book, clusters)
-            changes.add(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, found))
+            changes.add(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, new_items))
 
     def _item(self, wish: DesiredItem[Any]) -> Item:
         item: dict[str, Written] = dict(self._special.about(wish.item))
         item |= {"absent": "true"} if wish.absent else self._special.content(wish.item)
         return item | declared_texts(wish.declaration)
 
-    def adopted(self, state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
+    def adopted(
+        self, state: DesiredState, change: Change, live: ClusterState, declaration: Declaration
+    ) -> DesiredState | str:
         """What is declared with one resource as the cluster has it."""
         items = dict(self._of(state))
         item: Any = change.before
@@ -231,7 +235,7 @@ class ListedKind:
                 return problem
             kept = there if there is not None and not there.goes else None
             declared = item if kept is None else self._special.adopted(item, kept.item)
-            items[item.key] = DesiredItem(declared, said if kept is None else kept.declaration)
+            items[item.key] = DesiredItem(declared, declaration if kept is None else kept.declaration)
         return replace(state, listed={**state.listed, self.type.KIND: items})
 
     def second(self, state: DesiredState, old: str, new: str) -> DesiredState:

@@ -83,7 +83,7 @@ class _TopicPages:
         """How many words the name begins with like one of the page, and one more: any topics are better than none."""
         if id(page) not in self._beginnings:
             declared = [page.declared(self._book.clusters[cluster]) for cluster in clusters]
-            self._beginnings[id(page)] = {words for one in declared for words in _beginnings(one)}
+            self._beginnings[id(page)] = {words for document in declared for words in _beginnings(document)}
         beginnings = self._beginnings[id(page)]
         return next((1 + len(words) for words in reversed([*_each_beginning(name)]) if words in beginnings), 0)
 
@@ -264,7 +264,7 @@ class _Overrides:
             topics = self._items[number].get("topics")
             if number not in empty and topics is not None:
                 splices += without_items(
-                    self._text, topics, [at for at, one in enumerate(topics.items) if one.plain in names]
+                    self._text, topics, [at for at, topic in enumerate(topics.items) if topic.plain in names]
                 )
         entry = self._spec.entry("overrides")
         if entry is None or not empty:
@@ -284,12 +284,12 @@ def _literals(override: TextSpan) -> set[str]:
 def _prefixes(override: TextSpan) -> list[str]:
     """The prefixes of an override; an empty one for every name."""
     topics = override.get("topics")
-    found: list[str] = []
+    prefixes: list[str] = []
     for item in [] if topics is None else [topics, *topics.items]:
         for key, value in item.entries:
-            texts = [one.plain for one in value.items] or [value.plain]
-            found += texts if key.plain == "prefix" else [""] if key.plain == "any" else []
-    return found
+            texts = [text.plain for text in value.items] or [value.plain]
+            prefixes += texts if key.plain == "prefix" else [""] if key.plain == "any" else []
+    return prefixes
 
 
 def _selects(override: TextSpan, topic: str) -> bool:
@@ -354,9 +354,9 @@ CONTENT: tuple[str, ...] = ("topics",)
 WRITTEN: frozenset[str] = frozenset((*CONTENT, "defaults", "overrides"))
 
 
-def told(state: DesiredState) -> dict[str, tuple[object, ...]]:
+def declarations(state: DesiredState) -> dict[str, tuple[object, ...]]:
     """Every topic with what is declared of it."""
-    return {name: said(wish) for name, wish in state.topics.items()}
+    return {name: normal_values(wish) for name, wish in state.topics.items()}
 
 
 def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
@@ -376,11 +376,11 @@ def _differing(
     return {
         name: wanted.get(name)
         for name, topic in before.items()
-        if name not in wanted or said(wanted[name]) != said(topic)
+        if name not in wanted or normal_values(wanted[name]) != normal_values(topic)
     }
 
 
-def said(wish: DesiredTopic) -> tuple[object, ...]:
+def normal_values(wish: DesiredTopic) -> tuple[object, ...]:
     """What is declared of a topic, with one spelling for each value."""
     return wish.absent, in_normal_form(replace(wish.topic, topic_id=None))
 
@@ -395,25 +395,30 @@ def without(state: DesiredState, old: str) -> DesiredState:
     return state
 
 
-def _note(said: Declaration) -> str | None:
+def _note(declaration: Declaration) -> str | None:
     """Why it is there, as a comment: nothing in a manifest says that of a topic."""
-    return ": ".join(text for text in (said.ticket, said.reason) if text) or None
+    return ": ".join(text for text in (declaration.ticket, declaration.reason) if text) or None
 
 
-def adopted(state: DesiredState, change: Change, live: ClusterState, said: Declaration) -> DesiredState | str:
+def adopted(state: DesiredState, change: Change, live: ClusterState, declaration: Declaration) -> DesiredState | str:
     """What is declared with one topic as the cluster has it, in what the change is about."""
     match change:
         case Create(Topic() as topic):
-            return replace(state, topics={name: one for name, one in state.topics.items() if name != topic.name})
+            return replace(
+                state, topics={name: desired for name, desired in state.topics.items() if name != topic.name}
+            )
         case Delete(Topic() as topic):
             problem = topic_problem(topic)
             if problem is not None:
                 return problem
-            found = lasting(topic, live)
-            notes = [_note(said), f"no replicationFactor is written: {PASSING}" if is_passing(topic, live) else None]
+            actual = lasting(topic, live)
+            notes = [
+                _note(declaration),
+                f"no replicationFactor is written: {PASSING}" if is_passing(topic, live) else None,
+            ]
             wish = DesiredTopic(
-                replace(found, topic_id=None, replica_assignments=None),
-                said.origin,
+                replace(actual, topic_id=None, replica_assignments=None),
+                declaration.origin,
                 note="; ".join(text for text in notes if text) or None,
             )
         case Update(TopicConfigs(name=name, configs=before)):
@@ -424,12 +429,12 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, said: Decla
         case Update(TopicPartitions(name=name)) | Impossible(name=name):
             if name not in live.topics or name not in state.topics or state.topics[name].absent:
                 return "the cluster has it in a way that no manifest can declare"
-            there, found = state.topics[name], live.topics[name]
-            passing = is_passing(found, live)
+            there, actual = state.topics[name], live.topics[name]
+            passing = is_passing(actual, live)
             if passing and (there.topic.replica_assignments or getattr(change, "what", "").startswith("replica")):
                 return f"{PASSING}: their number is none to declare"
             stated = [name for name in TOPIC_ATTRIBUTES.values() if getattr(there.topic, name) is not None]
-            counts = {name: getattr(found, name) for name in stated if not passing or name != "replication_factor"}
+            counts = {name: getattr(actual, name) for name in stated if not passing or name != "replication_factor"}
             wish = replace(there, topic=replace(there.topic, replica_assignments=None, **counts))
             if isinstance(change, Impossible) and change.what.startswith("config "):
                 return "brokers of this release refuse the config: remove it"
