@@ -140,9 +140,9 @@ class _Playbook:
             raise SourceError(f"{tree.where}: the nesting is too deep")
         if isinstance(tree.value, str):
             whole = _VARIABLE.fullmatch(tree.value.strip())
-            if whole is not None and (found := self._variable(whole, scope)) is not None:
-                return self._filled(found, scope, depth + 1)
-            return Tree(tree.where, _VARIABLE.sub(lambda found: self._text(found, scope), tree.value))
+            if whole is not None and (variable := self._variable(whole, scope)) is not None:
+                return self._filled(variable, scope, depth + 1)
+            return Tree(tree.where, _VARIABLE.sub(lambda match: self._text(match, scope), tree.value))
         if isinstance(tree.value, Mapping):
             fields = {name: self._filled(value, scope, depth + 1) for name, value in tree.value.items()}
             return Tree(tree.where, fields, set())
@@ -150,20 +150,20 @@ class _Playbook:
             return tree
         return Tree(tree.where, tuple(self._filled(item, scope, depth + 1) for item in tree.value), set())
 
-    def _variable(self, found: re.Match[str], scope: Mapping[str, list[Tree]]) -> Tree | None:
-        values = scope.get(found[1], [])
+    def _variable(self, match: re.Match[str], scope: Mapping[str, list[Tree]]) -> Tree | None:
+        values = scope.get(match[1], [])
         if len(values) != 1:
             return None
         node: Tree | None = values[0]
         self._taken.add(id(values[0].value))
-        for key in filter(None, found[2].split(".")):
+        for key in filter(None, match[2].split(".")):
             node = _fields(node).get(key)
         return node
 
-    def _text(self, found: re.Match[str], scope: Mapping[str, list[Tree]]) -> str:
-        node = self._variable(found, scope)
-        known = node is not None and isinstance(node.value, str) and not _TEMPLATE.search(node.value)
-        return str(node.value) if known and node is not None else found[0]
+    def _text(self, match: re.Match[str], scope: Mapping[str, list[Tree]]) -> str:
+        node = self._variable(match, scope)
+        is_plain = node is not None and isinstance(node.value, str) and not _TEMPLATE.search(node.value)
+        return str(node.value) if is_plain and node is not None else match[0]
 
     def _module(self, module: str, parameters: Tree) -> None:
         for name in filter(_CONNECTION.fullmatch, parameters.names()):

@@ -91,16 +91,16 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     """
     try:
         files = source_files(source.path, config=source.config, cluster=source.cluster, stdin=source.stdin)
-        found = convert(source.format, files)
-        notes = {item: _note(files.comments_above(origin)) for item, origin in found.origins.items()}
-        tops = {item: _note(files.comments_on_top(origin)) for item, origin in found.origins.items()}
+        conversion = convert(source.format, files)
+        notes = {item: _note(files.comments_above(origin)) for item, origin in conversion.origins.items()}
+        tops = {item: _note(files.comments_on_top(origin)) for item, origin in conversion.origins.items()}
     except SourceError as error:
         raise WorkflowError(str(error)) from error
-    listings = {kind: Listing(items) for kind, items in found.listed.items()}
-    state = ClusterState(name, found.bindings, found.topics, listings=listings)
-    formats = [sign.format for sign in found.signs] if source.format == AUTO else [source.format]
+    listings = {kind: Listing(items) for kind, items in conversion.listed.items()}
+    state = ClusterState(name, conversion.bindings, conversion.topics, listings=listings)
+    formats = [sign.format for sign in conversion.signs] if source.format == AUTO else [source.format]
     heading = f"Converted from {' and '.join(formats) or 'nothing'}."
-    where = places(style.layout, state, found.origins)
+    where = places(style.layout, state, conversion.origins)
     export = export_manifests(
         state,
         heading=heading,
@@ -109,44 +109,44 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
             style.implied,
             places=where,
             notes=notes,
-            origins=found.origins,
+            origins=conversion.origins,
             tops=tops,
             together=True,
             # Who edits a role decides for all its teams: the draft of an Ownership has no place for that.
             applications=style.roles and style.layout != "team",
-            absent=found.absent,
-            absent_listed={ScramUser.KIND: found.absent_users},
+            absent=conversion.absent,
+            absent_listed={ScramUser.KIND: conversion.absent_users},
         ),
     )
     # Writing and reading are two programs: what one leaves out, the other finds here and not after an apply.
     stub = _proven_stub(export, state, name)
-    of_topics = {topic: found.origins.get(topic.name, _NO_PLACE) for topic in state.topics.values()}
-    at: dict[Any, str] = {**found.origins, **of_topics}
-    skipped = (*found.skipped, *(_left(item, at) for item in export.inexpressible))
+    of_topics = {topic: conversion.origins.get(topic.name, _NO_PLACE) for topic in state.topics.values()}
+    at: dict[Any, str] = {**conversion.origins, **of_topics}
+    skipped = (*conversion.skipped, *(_left(item, at) for item in export.inexpressible))
     manifests = {"cluster.yaml": stub, **export.files}
     if style.layout == "team" and where:
         manifests[DRAFT_FILE] = proven_draft(state, where, manifests)
     if skipped:
         lines = [heading, "The source says this, and no manifest here does:", *(f"  {item}" for item in skipped)]
         manifests[LEFT_FILE] = "".join(f"{comment(line)}\n" for line in lines)
-    left = {item.item for item in export.inexpressible}
-    topics = len({*state.topics.values()} - left)
-    listed = {kind: len(items - left) for kind, items in found.listed.items()}
+    omitted = {item.item for item in export.inexpressible}
+    topics = len({*state.topics.values()} - omitted)
+    listed = {kind: len(items - omitted) for kind, items in conversion.listed.items()}
     return Converted(
         manifests,
-        len(state.bindings - left),
+        len(state.bindings - omitted),
         topics,
         skipped,
-        found.unmanaged,
+        conversion.unmanaged,
         _more_roles(state, export),
         listed,
-        found.signs,
+        conversion.signs,
     )
 
 
-def _left(left: Inexpressible, places: Mapping[Any, str]) -> Remark:
+def _left(item: Inexpressible, places: Mapping[Any, str]) -> Remark:
     """What no manifest can say, with its place in the source if that is known."""
-    return Remark(places.get(left.item, _NO_PLACE), left.subject, left.reason)
+    return Remark(places.get(item.item, _NO_PLACE), item.subject, item.reason)
 
 
 def _more_roles(state: ClusterState, export: Export) -> int:

@@ -143,17 +143,17 @@ def _into(
     """Add to manifests that are there; the cluster is the one that is named, else the only one."""
     context = click.get_current_context()
     named = context.get_parameter_source("name") is not click.ParameterSource.DEFAULT
-    found = convert_into(source, into, context.params["name"] if named else None, style)
-    for what in found.kept:
+    added = convert_into(source, into, context.params["name"] if named else None, style)
+    for what in added.kept:
         info(f"declared otherwise, and left so: {what if is_visible(what) else ascii(what)[1:-1]}")
     status = keep(
         OutputKind.CONVERT_INTO,
-        found.edit,
+        added.edit,
         keeping,
-        message=f"Add what {_source(found.converted, source.format)} creates",
+        message=f"Add what {_source(added.converted, source.format)} creates",
         output=output,
     )
-    return found.converted, Exit(status)
+    return added.converted, Exit(status)
 
 
 def _refuse(source_format: str, source_cluster: str | None, config: str | None) -> None:
@@ -193,6 +193,6 @@ def _source(converted: Converted, source_format: str) -> str:
     )
 
 
-def _shown(said: Remark | Sign) -> str:
-    text = str(said)
+def _shown(remark: Remark | Sign) -> str:
+    text = str(remark)
     return text if is_visible(text) else ascii(text)[1:-1]

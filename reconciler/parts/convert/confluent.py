@@ -32,7 +32,7 @@ _NO_SETTINGS: Final = "its settings are not here: add the answer of /topics/NAME
 def read_confluent(files: SourceFiles, conversion: Conversion) -> None:
     """ACLs, topics and topic configs from any number of files; of one cluster only."""
     items = [item for name in files.ending(".json", ".yaml", ".yml") for item in _items(files, name)]
-    clusters = sorted({found for item in items if (found := item.text("cluster_id")) is not None})
+    clusters = sorted({cluster_id for item in items if (cluster_id := item.text("cluster_id")) is not None})
     if files.cluster is None and len(clusters) > 1:
         raise SourceError(f"the files speak of several clusters: choose one of {', '.join(clusters)}")
     if files.cluster is not None and files.cluster not in clusters:
@@ -115,11 +115,11 @@ _RBAC: Final = "{} has the role {}: Confluent's RBAC grants access besides ACLs,
 def read_confluent_operator(files: SourceFiles, conversion: Conversion) -> None:
     """All topics of YAML files, of one cluster."""
     names = files.ending(".yaml", ".yml", ".json")
-    found = [node for name in names for node in resources(conversion.rendered(files, name))]
-    for node in of_one_cluster([node for node in found if _is_topic(node)], _cluster, files.cluster, conversion):
+    nodes = [node for name in names for node in resources(conversion.rendered(files, name))]
+    for node in of_one_cluster([node for node in nodes if _is_topic(node)], _cluster, files.cluster, conversion):
         conversion.recognise()
         _operators_topic(node, conversion)
-    for node in found:
+    for node in nodes:
         if _kind(node) == (_GROUP, "ConfluentRolebinding"):
             role, principal = node.text("spec", "role"), node.text("spec", "principal", "name")
             conversion.skip(node, f"ConfluentRolebinding {_name(node)}", _RBAC.format(principal, role))

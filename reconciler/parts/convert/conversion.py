@@ -276,7 +276,7 @@ class Conversion:
 
     def name_nothing(self, expected: str) -> None:
         """Remark that nothing was recognised, if so: a wrong path or format must not look like an empty cluster."""
-        found = (
+        contents = (
             self._recognised,
             self._bindings,
             self._topics,
@@ -285,7 +285,7 @@ class Conversion:
             self._absent_users,
             self._skipped,
         )
-        if not any(found):
+        if not any(contents):
             self.skip("the source", "no ACL, topic, quota or user", f"nothing here is recognised as {expected}")
 
     def result(self) -> ConversionResult:

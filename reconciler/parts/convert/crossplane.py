@@ -22,11 +22,11 @@ _ITERATIONS: Final = "4096"
 def read_crossplane(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files, of one provider configuration: that is one cluster."""
     names = files.ending(".yaml", ".yml", ".json")
-    found = [node for name in names for node in resources(conversion.rendered(files, name))]
-    for node in of_one_cluster([node for node in found if _is_ours(node)], _cluster, files.cluster, conversion):
+    nodes = [node for name in names for node in resources(conversion.rendered(files, name))]
+    for node in of_one_cluster([node for node in nodes if _is_ours(node)], _cluster, files.cluster, conversion):
         conversion.recognise()
         _resource(node, conversion)
-    for node in found:
+    for node in nodes:
         if not _is_ours(node):
             add_other_kind(node, conversion, "no resource of provider-kafka")
 

@@ -66,10 +66,10 @@ class Tree:
         """
         node = self
         for key in path:
-            found = node._mapping().get(key)
-            if found is not None and node.read is not None:
+            child = node._mapping().get(key)
+            if child is not None and node.read is not None:
                 node.read.add(key)
-            node = found if found is not None else Tree(node.where, None)
+            node = child if child is not None else Tree(node.where, None)
         return node
 
     def _mapping(self) -> "Mapping[str, Tree]":
@@ -186,11 +186,11 @@ class Tree:
 
 def by_name(named: Iterable[tuple[str, Tree]]) -> dict[str, Tree]:
     """Trees by name; raises :class:`SourceError` for a duplicate name, because one tree would be lost."""
-    found: dict[str, Tree] = {}
+    trees: dict[str, Tree] = {}
     for name, tree in named:
-        if found.setdefault(name, tree) is not tree:
-            raise SourceError(f"{tree.where}: duplicate name {name!r}, also at {found[name].where}")
-    return found
+        if trees.setdefault(name, tree) is not tree:
+            raise SourceError(f"{tree.where}: duplicate name {name!r}, also at {trees[name].where}")
+    return trees
 
 
 def yaml_trees(name: str, text: str) -> list[Tree]:
@@ -219,23 +219,23 @@ def _check_depth(name: str, text: str) -> None:
             depth -= 1
 
 
-def _from_node(name: str, node: Any, known: dict[int, Tree]) -> Tree:
+def _from_node(name: str, node: Any, built: dict[int, Tree]) -> Tree:
     """A node as a tree; an anchor's node is built once, however often it is named."""
-    if id(node) in known:
-        return known[id(node)]
+    if id(node) in built:
+        return built[id(node)]
     where = f"{name}:{node.start_mark.line + 1}"
     if isinstance(node, yaml.ScalarNode):
         absent = not node.style and node.value in ("", "~", "null")
         tree = Tree(where, None if absent else node.value)
     elif isinstance(node, yaml.SequenceNode):
-        tree = Tree(where, tuple(_from_node(name, item, known) for item in node.value), set())
+        tree = Tree(where, tuple(_from_node(name, item, built) for item in node.value), set())
     else:
-        tree = Tree(where, _fields(name, node, known), set())
-    known[id(node)] = tree
+        tree = Tree(where, _fields(name, node, built), set())
+    built[id(node)] = tree
     return tree
 
 
-def _fields(name: str, node: Any, known: dict[int, Tree]) -> dict[str, Tree]:
+def _fields(name: str, node: Any, built: dict[int, Tree]) -> dict[str, Tree]:
     fields: dict[str, Tree] = {}
     for key, value in node.value:
         line = key.start_mark.line + 1
@@ -244,7 +244,7 @@ def _fields(name: str, node: Any, known: dict[int, Tree]) -> dict[str, Tree]:
         if key.value in fields:
             raise SourceError(f"{name}:{line}: {key.value} appears twice there")
         # The place of a value is the line of its key, even if it begins on the next line.
-        tree = _from_node(name, value, known)
+        tree = _from_node(name, value, built)
         fields[key.value] = Tree(f"{name}:{line}", tree.value, tree.read)
     return fields
 
@@ -261,10 +261,10 @@ def json_tree(name: str, text: str) -> Tree:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key appears twice in one object")
-    return found
+    return mapping
 
 
 def _from_json(where: str, value: Any) -> Tree:
@@ -303,10 +303,10 @@ class SourceFiles:
     def ending(self, *suffixes: str) -> Sequence[str]:
         """The files with one of these endings; a single given file, with any ending. Raises :class:`SourceError`."""
         whole = self.chosen or len(self.names) == 1
-        found = self.names if whole else [name for name in self.names if name.lower().endswith(suffixes)]
-        if not found:
+        names = self.names if whole else [name for name in self.names if name.lower().endswith(suffixes)]
+        if not names:
             raise SourceError(f"{self.root}: there is no file ending in {' or '.join(suffixes)}")
-        return found
+        return names
 
     def text(self, name: str) -> str:
         """The text of a file; raises :class:`SourceError` if it cannot be read or is outside the directory."""
@@ -361,11 +361,11 @@ class SourceFiles:
         if number is None or file.lower().endswith(JSON):
             return ()
         lines, above = self._lines(file), min(int(number[0]) - 1, len(self._lines(file)))
-        found = []
+        texts = []
         while above and (text := _COMMENT.fullmatch(lines[above - 1])):
-            found.append(text[1].strip())
+            texts.append(text[1].strip())
             above -= 1
-        return tuple(text for text in reversed(found) if text)
+        return tuple(text for text in reversed(texts) if text)
 
     def comments_on_top(self, place: str) -> tuple[str, ...]:
         """The comment with which the YAML document begins that holds a ``file:line``; nothing in other files."""
@@ -388,7 +388,7 @@ class SourceFiles:
         """Every document that was read."""
         return chain.from_iterable(self._parsed.values())
 
-    def one(self, name: str) -> Tree:
+    def only_tree(self, name: str) -> Tree:
         """The only document of a file; raises :class:`SourceError` if there is none or more than one."""
         trees = self.trees(name)
         if len(trees) != 1:
@@ -398,7 +398,7 @@ class SourceFiles:
 
 def _first_comments(lines: Sequence[str]) -> tuple[str, ...]:
     comments = takewhile(lambda text: not text.strip() or _COMMENT.fullmatch(text), lines)
-    return tuple(found[1].strip() for text in comments if (found := _COMMENT.fullmatch(text)) and found[1].strip())
+    return tuple(match[1].strip() for text in comments if (match := _COMMENT.fullmatch(text)) and match[1].strip())
 
 
 def source_files(path: str, *, config: str | None = None, cluster: str | None = None, stdin: str = "") -> SourceFiles:

@@ -37,10 +37,10 @@ _DELETED: Final = "it is annotated to be deleted: no manifest declares it"
 
 def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files; templates must be rendered first."""
-    found: dict[str, list[Tree]] = {kind: [] for kind in _KINDS}
+    by_kind: dict[str, list[Tree]] = {kind: [] for kind in _KINDS}
     for name in files.ending(".yaml", ".yml"):
         for kind, node in _resources(conversion.rendered(files, name)):
-            if kind not in found or _is_of_another(kind, node):
+            if kind not in by_kind or _is_of_another(kind, node):
                 full = f"{node.text('apiVersion') or ''} {kind}"
                 add_foreign(
                     conversion,
@@ -51,23 +51,23 @@ def read_jikkou(files: SourceFiles, conversion: Conversion) -> None:
                 )
             elif not _is_set_aside(kind, node, conversion):
                 conversion.recognise()
-                found[kind].append(node)
-    roles = by_name((_name(node), node) for node in found[_ROLE])
-    for node in found[_AUTHORIZATION]:
+                by_kind[kind].append(node)
+    roles = by_name((_name(node), node) for node in by_kind[_ROLE])
+    for node in by_kind[_AUTHORIZATION]:
         _authorization(node, roles, conversion)
     for role in roles.values():
         if not role.has_read("spec"):
             # Nobody has it, so it grants nothing.
             role.ignore()
-    named = by_name((_name(node), node) for node in found["ConfigMap"])
+    named = by_name((_name(node), node) for node in by_kind["ConfigMap"])
     maps = {name: node.settings("data") for name, node in named.items()}
-    for node in found["ConfigMap"]:
+    for node in by_kind["ConfigMap"]:
         node.ignore("binaryData", "immutable")
-    for node in found["KafkaTopic"]:
+    for node in by_kind["KafkaTopic"]:
         _topic(node, maps, conversion)
-    for node in found[_QUOTA]:
+    for node in by_kind[_QUOTA]:
         _quota(node, conversion)
-    for node in found[_USER]:
+    for node in by_kind[_USER]:
         _user(node, conversion)
 
 

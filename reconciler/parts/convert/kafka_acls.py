@@ -119,18 +119,18 @@ def read_kafka_acls(files: SourceFiles, conversion: Conversion) -> None:
 
 
 def _resource(text: str) -> Resource | None:
-    found = _PATTERN.fullmatch(text)
-    if found is not None:
-        return Resource(*found.groups())
+    match = _PATTERN.fullmatch(text)
+    if match is not None:
+        return Resource(*match.groups())
     old = _OLD_PATTERN.fullmatch(text)
     return Resource(old[1], old[3], old[2] or "LITERAL") if old is not None else None
 
 
 def _entry(line: str) -> tuple[str, str, str, str] | None:
     """Principal, host, operation and permission."""
-    found = _ENTRY.fullmatch(line)
-    if found is not None:
-        principal, host, operation, permission = found.groups()
+    match = _ENTRY.fullmatch(line)
+    if match is not None:
+        principal, host, operation, permission = match.groups()
         return principal, host, operation, permission
     old = _OLD_ENTRY.fullmatch(line)
     return (old[1], old[4], old[3], old[2]) if old is not None else None

@@ -110,13 +110,13 @@ def read_kafka_acls_script(files: SourceFiles, conversion: Conversion) -> None:
             script.finish()
             continue
         try:
-            found = list(shell.commands(files.text(name)))
+            commands = list(shell.commands(files.text(name)))
         except ValueError as error:
             if len(files.names) == 1:
                 raise SourceError(f"{name}: {error}") from error
             conversion.skip(name, "a file", str(error))
             continue
-        for command in found:
+        for command in commands:
             script.read(command)
         script.finish()
 
@@ -215,11 +215,11 @@ class _Calls:
     def _read_handed(self, text: str, command: Command, where: str) -> None:
         """The text that a shell runs by ``-c``, on the line of the command, and with its doubt."""
         try:
-            found = list(shell.commands(text))
+            commands = list(shell.commands(text))
         except ValueError as error:
             self._conversion.skip(where, "a command", str(error))
             return
-        for inner in found:
+        for inner in commands:
             self.read(inner._replace(doubt=command.doubt or inner.doubt), where)
 
     def _call(self, tool: str, command: Command, start: int, where: str) -> None:
@@ -289,8 +289,8 @@ class _Calls:
         if entity and not entity.keys() - ({"topics"} | _NOT_MANAGED):
             return
         quota = {_QUOTA_PARTS[kind]: name for kind, name in entity.items() if kind in _QUOTA_PARTS}
-        for known in [item for item in self._quotas if not entity or (quota and item == QuotaEntity.of(**quota))]:
-            self._conversion.skip(self._quotas.pop(known)[1], f"quota of {known}", _CHANGED)
+        for changed in [item for item in self._quotas if not entity or (quota and item == QuotaEntity.of(**quota))]:
+            self._conversion.skip(self._quotas.pop(changed)[1], f"quota of {changed}", _CHANGED)
         self._forget(item for item in tuple(self._named) if not entity or entity.get(item[0]) == item[1])
         gone = [login for login in self._logins if not entity or entity.get("users") == login.user]
         for item in gone:
@@ -345,8 +345,8 @@ class _Calls:
         if options.keys() & {"delete-config", "add-config-file"}:
             raise _UnreadCommandError("it deletes configs or reads them from a file: use reconciler export")
         if len(types) == len(names) == 1 and types[0] in _RESOURCES and names[0]:
-            found = {key: value.strip("[]") for key, value in _added(options.get("add-config", ()))}
-            self._named.setdefault((types[0], names[0]), ({}, where))[0].update(found)
+            configs = {key: value.strip("[]") for key, value in _added(options.get("add-config", ()))}
+            self._named.setdefault((types[0], names[0]), ({}, where))[0].update(configs)
             return
         if not types or len(types) != len(names) or set(types) - _QUOTA_PARTS.keys() or len(set(types)) < len(types):
             raise _UnreadCommandError("of which entity it changes configs is not understood here")
@@ -366,8 +366,8 @@ class _Calls:
             if not deletes:
                 raise
         names = options.get("name", ())
-        found = {key: ",".join(options[name]) for name, key in _OF_METRICS.items() if key and name in options}
-        if deletes or not all(found.values()):
+        configs = {key: ",".join(options[name]) for name, key in _OF_METRICS.items() if key and name in options}
+        if deletes or not all(configs.values()):
             self._forget(item for item in tuple(self._named) if item[0] == kind and (not names or item[1] in names))
             raise _UnreadCommandError(_DELETES_METRICS)
         if "alter" not in options:
@@ -376,7 +376,7 @@ class _Calls:
             raise _UnreadCommandError(doubt)
         if len(names) != 1 or not names[0]:
             raise _UnreadCommandError("it names no subscription, or several")
-        self._named.setdefault((kind, names[0]), ({}, where))[0].update(found)
+        self._named.setdefault((kind, names[0]), ({}, where))[0].update(configs)
 
     def _config(self, key: str, value: str, entity: Mapping[str, str], where: str) -> None:
         if key in SCRAM_CODES:
@@ -411,26 +411,26 @@ def _added(texts: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 def _spelled_out(words: Sequence[Word]) -> list[Word]:
     """``--user a`` as ``--entity-type users --entity-name a``, and a default as the empty name (KIP-543)."""
-    found: list[Word] = []
+    spelled: list[Word] = []
     for word in words:
         name, equals, value = word.text.removeprefix("--").partition("=")
         short = name.removesuffix("-defaults")
         if not word.text.startswith("--") or (name != "entity-default" and short not in _SHORT):
-            found.append(word)
+            spelled.append(word)
             continue
         if short in _SHORT:
-            found += [Word("--entity-type"), Word(_SHORT[short])]
-        found.append(Word("--entity-name"))
+            spelled += [Word("--entity-type"), Word(_SHORT[short])]
+        spelled.append(Word("--entity-name"))
         if short != name or name == "entity-default":
-            found.append(Word(DEFAULT_NAME))
+            spelled.append(Word(DEFAULT_NAME))
         elif equals:
-            found.append(Word(value, word.open))
-    return found
+            spelled.append(Word(value, word.open))
+    return spelled
 
 
-def _options(words: Sequence[Word], known: Collection[str]) -> _Options:
+def _options(words: Sequence[Word], names: Collection[str]) -> _Options:
     """The values of each option; raises :class:`_UnreadCommandError` for what only the tool or a shell understands."""
-    found: dict[str, list[str]] = defaultdict(list)
+    options: dict[str, list[str]] = defaultdict(list)
     rest = iter(words)
     for word in rest:
         if not word.text.startswith("--"):
@@ -438,15 +438,15 @@ def _options(words: Sequence[Word], known: Collection[str]) -> _Options:
         name, equals, value = word.text[2:].partition("=")
         given = Word(value, word.open) if equals else None
         if name in _FLAGS:
-            found[name].append("")
+            options[name].append("")
             continue
-        if name not in known and name not in _CONNECTION:
+        if name not in names and name not in _CONNECTION:
             raise _UnreadCommandError(f"--{name} is no option that is known here")
         given = given or next(rest, None)
         if name in _CONNECTION:
             continue
-        found[name].append(_literal(name, given))
-    return found
+        options[name].append(_literal(name, given))
+    return options
 
 
 def _literal(name: str, given: Word | None) -> str:

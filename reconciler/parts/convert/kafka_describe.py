@@ -127,55 +127,55 @@ class _Descriptions:
             self._below, self._passed = None, False
             self._conversion.skip(where, _shown(line), _UNKNOWN_LINE)
 
-    def _topic(self, found: re.Match[str], where: str) -> None:
-        name = found["name"]
-        if name in INTERNAL_TOPICS or found["going"]:
-            self._conversion.add_unmanaged(where, f"topic {name}", _GOING if found["going"] else _INTERNAL)
+    def _topic(self, match: re.Match[str], where: str) -> None:
+        name = match["name"]
+        if name in INTERNAL_TOPICS or match["going"]:
+            self._conversion.add_unmanaged(where, f"topic {name}", _GOING if match["going"] else _INTERNAL)
             return
-        configs = dict(pair.partition("=")[::2] for pair in _BETWEEN.split(found["configs"]) if pair)
-        topic = _Described(found["partitions"], found["replicas"], configs, where)
+        configs = dict(pair.partition("=")[::2] for pair in _BETWEEN.split(match["configs"]) if pair)
+        topic = _Described(match["partitions"], match["replicas"], configs, where)
         if self._topics.setdefault(name, topic)[:3] != topic[:3]:
             self._conversion.skip(where, f"topic {name}", "it is already described, with other values")
 
-    def _partition(self, found: re.Match[str], where: str) -> None:
-        name = found["name"]
+    def _partition(self, match: re.Match[str], where: str) -> None:
+        name = match["name"]
         if name in INTERNAL_TOPICS:
             return
         if name not in self._topics:
             self._conversion.skip(where, f"a partition of {name}", _NO_HEADING)
-        elif _MOVING.search(found["rest"]) or len(found["replicas"].split(",")) != int(self._topics[name].replicas):
+        elif _MOVING.search(match["rest"]) or len(match["replicas"].split(",")) != int(self._topics[name].replicas):
             self._uneven.add(name)
 
-    def _config(self, found: re.Match[str], where: str) -> None:
+    def _config(self, match: re.Match[str], where: str) -> None:
         if self._passed:
             return
         if self._below is None:
-            self._conversion.skip(where, found["key"], _NO_HEADING)
-        elif found["sensitive"] == "true":
-            self._conversion.skip(where, found["key"], _SENSITIVE)
-        elif not self._all or found["from"].startswith(("DYNAMIC_TOPIC_CONFIG:", "DYNAMIC_GROUP_CONFIG:")):
-            self._below[found["key"]] = found["value"]
+            self._conversion.skip(where, match["key"], _NO_HEADING)
+        elif match["sensitive"] == "true":
+            self._conversion.skip(where, match["key"], _SENSITIVE)
+        elif not self._all or match["from"].startswith(("DYNAMIC_TOPIC_CONFIG:", "DYNAMIC_GROUP_CONFIG:")):
+            self._below[match["key"]] = match["value"]
 
-    def _heading(self, found: re.Match[str], where: str) -> None:
-        self._all = found["which"] == "All"
-        entity = _entity(found["of"])
+    def _heading(self, match: re.Match[str], where: str) -> None:
+        self._all = match["which"] == "All"
+        entity = _entity(match["of"])
         if entity is not None:
-            self._entity(entity, found["values"] or "", where)
+            self._entity(entity, match["values"] or "", where)
             return
-        named = _NAMED.fullmatch(found["of"])
+        named = _NAMED.fullmatch(match["of"])
         declared = named is not None and (named["kind"] == "topic" or named["kind"] in _RESOURCES)
         if named is None or (declared and not named["name"]):
-            self._conversion.skip(where, _shown(found["of"]), _NOT_READ)
+            self._conversion.skip(where, _shown(match["of"]), _NOT_READ)
             return
         if not declared:
             self._passed = True
-            self._conversion.add_unmanaged(where, f"configs of {found['of']}", _BROKERS)
+            self._conversion.add_unmanaged(where, f"configs of {match['of']}", _BROKERS)
             return
         if named["kind"] == "topic":
             self._below, _ = self._set.setdefault(named["name"], ({}, where))
         else:
             self._below, _ = self._named.setdefault((named["kind"], named["name"]), ({}, where))
-        self._below |= dict(pair.partition("=")[::2] for pair in _BETWEEN.split(found["values"] or "") if pair.strip())
+        self._below |= dict(pair.partition("=")[::2] for pair in _BETWEEN.split(match["values"] or "") if pair.strip())
 
     def _entity(self, parts: Mapping[str, str], values: str, where: str) -> None:
         """Quotas, and credentials of a user."""
@@ -218,15 +218,15 @@ class _Descriptions:
 
 def _entity(text: str) -> dict[str, str] | None:
     """The parts of a quota's entity; ``None`` for anything else."""
-    found: dict[str, str] = {}
+    entity: dict[str, str] = {}
     position = 0
     while position < len(text):
         part = _PART.match(text, position)
-        if part is None or (part["name"] is None) is not bool(part["default"]) or _KINDS[part["kind"]] in found:
+        if part is None or (part["name"] is None) is not bool(part["default"]) or _KINDS[part["kind"]] in entity:
             return None
-        found[_KINDS[part["kind"]]] = DEFAULT_NAME if part["name"] is None else part["name"]
+        entity[_KINDS[part["kind"]]] = DEFAULT_NAME if part["name"] is None else part["name"]
         position = part.end()
-    return found or None
+    return entity or None
 
 
 def _shown(line: str) -> str:

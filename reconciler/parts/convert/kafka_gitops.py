@@ -39,12 +39,12 @@ _ROLES: Final[Mapping[str, tuple[tuple[Resource, tuple[str, ...]], ...]]] = Froz
 def read_kafka_gitops(files: SourceFiles, conversion: Conversion) -> None:
     """The state file, and the files that its settings name."""
     name = _state_file(files)
-    state = files.one(name)
+    state = files.only_tree(name)
     parts = {part: dict(state.fields(part)) for part in _FILES}
     for part in _FILES:
         other = state.text("settings", "files", part)
         if other is not None:
-            parts[part] |= files.one(other).fields(part)
+            parts[part] |= files.only_tree(other).fields(part)
     named = (state.text("settings", "files", part) for part in _FILES)
     read = {name, *(normpath(other) for other in named if other is not None)}
     for other in files.names:
@@ -70,10 +70,10 @@ def read_kafka_gitops(files: SourceFiles, conversion: Conversion) -> None:
 
 def _state_file(files: SourceFiles) -> str:
     """The main file; raises :class:`SourceError` if several could be it."""
-    found = [name for name in files.ending(*YAML) if name in _STATES] or list(files.ending(*YAML))
-    if len(found) > 1:
-        raise SourceError(f"{files.root}: {' and '.join(found[:2])} could both be the state: name one")
-    return found[0]
+    names = [name for name in files.ending(*YAML) if name in _STATES] or list(files.ending(*YAML))
+    if len(names) > 1:
+        raise SourceError(f"{files.root}: {' and '.join(names[:2])} could both be the state: name one")
+    return names[0]
 
 
 def _topics(topics: Mapping[str, Tree], defaults: Tree, conversion: Conversion) -> None:

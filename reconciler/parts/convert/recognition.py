@@ -148,10 +148,10 @@ class Recognition:
         except SourceError as error:
             self.others[name] = str(error).partition(": ")[2]
             return
-        found = None if name.lower().endswith((*YAML, *JSON)) else _text_sign(name, text)
-        table = found is None and table_columns(text) is not None
-        if found is not None or table:
-            source_format, words, line = found or ("redpanda", "the headings of rpk", 1)
+        sign = None if name.lower().endswith((*YAML, *JSON)) else _text_sign(name, text)
+        table = sign is None and table_columns(text) is not None
+        if sign is not None or table:
+            source_format, words, line = sign or ("redpanda", "the headings of rpk", 1)
             self.parts.setdefault(source_format, {})[name] = None
             self.signs.setdefault(source_format, Sign(source_format, words, f"{name}:{line}"))
         elif name.lower().endswith((*YAML, *JSON)) or name == STDIN or text.lstrip()[:1] in ("{", "["):
@@ -168,11 +168,11 @@ class Recognition:
             return
         template = _template_in(files, name)
         for tree in trees:
-            found = tree_sign(tree)
-            if found is None:
+            sign = tree_sign(tree)
+            if sign is None:
                 self.documents.append(tree)
                 continue
-            source_format, words = found
+            source_format, words = sign
             named = source_format.removesuffix(_BESIDE)
             if template is not None and named not in _WITH_BRACES:
                 self.others[name] = template
@@ -203,13 +203,13 @@ def _text_sign(name: str, text: str) -> tuple[str, str, int] | None:
         return "kafka-security-manager", f"the heading {first.strip()[:40]}", 1
     if name.lower().endswith(".tf"):
         return "terraform", "a file", 1
-    found = [(match.start(), form, match) for form, pattern in _LISTS if (match := pattern.search(text))]
+    signs = [(match.start(), form, match) for form, pattern in _LISTS if (match := pattern.search(text))]
     is_script = first.startswith("#!") or name.lower().endswith(_SCRIPTS)
     call = CALL.search(text)
     if is_script and call is not None:
         return "kafka-acls-script", f"a call of {call[0].partition(' ')[0]}", text.count("\n", 0, call.start()) + 1
-    if found:
-        start, form, match = min(found)
+    if signs:
+        start, form, match = min(signs)
         return form, f"{match[0].strip()[:40]!r}", text.count("\n", 0, start) + 1
     if name.lower().endswith((".txt", "-")) and re.match(r"(?:sudo |docker exec |kubectl exec )?\S*kafka-\w+", first):
         return ("kafka-acls-script", f"a call of {first.split()[0]}", 1) if call is not None else None
@@ -270,16 +270,16 @@ def _calls(tree: Tree) -> tuple[str, str] | None:
 
 def _kdef(tree: Tree) -> tuple[str, str] | None:
     kind = _word(tree, "kind")
-    known = kind in ("acl", "topic", "broker", "brokers") and _word(tree, "metadata", "name")
-    return ("kdef", f"a definition of kind {kind}") if known and _plain(_below(tree, "spec")) else None
+    is_definition = kind in ("acl", "topic", "broker", "brokers") and _word(tree, "metadata", "name")
+    return ("kdef", f"a definition of kind {kind}") if is_definition and _plain(_below(tree, "spec")) else None
 
 
 def _topicctl(tree: Tree) -> tuple[str, str] | None:
     fields = _plain(tree).keys()
-    known = {"meta", "spec"} <= fields and (
+    names_cluster = {"meta", "spec"} <= fields and (
         _word(tree, "meta", "cluster") or _below(tree, "spec", "bootstrapAddrs").value
     )
-    return ("topicctl", "meta.cluster") if known and "kind" not in fields else None
+    return ("topicctl", "meta.cluster") if names_cluster and "kind" not in fields else None
 
 
 def _kafka_gitops(tree: Tree) -> tuple[str, str] | None:
@@ -395,25 +395,25 @@ def convert(source_format: str, files: SourceFiles) -> ConversionResult:
 
 
 def _convert_recognised(files: SourceFiles, conversion: Conversion) -> None:
-    found = Recognition(files)
-    formats = [name for name in FORMATS if name in found.parts]
+    recognition = Recognition(files)
+    formats = [name for name in FORMATS if name in recognition.parts]
     if files.cluster is not None and formats and not set(formats) & set(OF_CLUSTERS):
         raise SourceError(f"{' and '.join(formats)} speaks of one cluster: --source-cluster says nothing")
     if files.settings and formats and "julie" not in formats:
         raise SourceError(f"--config is for julie, and the files are recognised as {' and '.join(formats)}")
-    conversion.add_signs(found.signs[name] for name in formats)
+    conversion.add_signs(recognition.signs[name] for name in formats)
     read = set[str]()
     for source_format in formats:
-        part = files.part(found.parts[source_format])
+        part = files.part(recognition.parts[source_format])
         reader(source_format)(part, conversion)
         for tree in part.parsed():
             conversion.name_leftovers(tree)
         # A reader may have followed a name to a file that has no sign of its own.
         read |= part.read() - set(part.names)
-    for tree in found.documents:
+    for tree in recognition.documents:
         if tree.where.partition(":")[0] not in read:
             _name_document(tree, conversion)
-    _name_others({name: why for name, why in found.others.items() if name not in read}, files, conversion)
+    _name_others({name: why for name, why in recognition.others.items() if name not in read}, files, conversion)
 
 
 def _name_unread(source_format: str, files: SourceFiles, conversion: Conversion) -> None:
@@ -421,16 +421,18 @@ def _name_unread(source_format: str, files: SourceFiles, conversion: Conversion)
     unread = files.unread()
     if not unread:
         return
-    found = Recognition(files.part(dict.fromkeys(unread)))
-    for other, part in found.parts.items():
+    recognition = Recognition(files.part(dict.fromkeys(unread)))
+    for other, part in recognition.parts.items():
         for name in part:
             if other == source_format:
                 conversion.add_unmanaged(name, "a file", f"{source_format} is read from other files here")
             else:
-                conversion.skip(name, "a file", f"{found.signs[other]}: convert it with --from {other}, or --from auto")
-    for tree in found.documents:
+                conversion.skip(
+                    name, "a file", f"{recognition.signs[other]}: convert it with --from {other}, or --from auto"
+                )
+    for tree in recognition.documents:
         _name_document(tree, conversion)
-    _name_others(found.others, files, conversion)
+    _name_others(recognition.others, files, conversion)
 
 
 def _name_document(tree: Tree, conversion: Conversion) -> None:

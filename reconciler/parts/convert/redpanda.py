@@ -49,7 +49,7 @@ def read_redpanda(files: SourceFiles, conversion: Conversion) -> None:
 def table_columns(text: str) -> dict[str, int] | None:
     """The columns of the first line that names them all, with the place where each begins."""
     for line in text.splitlines():
-        columns = {found.group(): found.start() for found in _COLUMN.finditer(line)}
+        columns = {match.group(): match.start() for match in _COLUMN.finditer(line)}
         if columns.keys() >= _NEEDED:
             return columns
     return None
@@ -60,8 +60,8 @@ def _table(name: str, text: str, conversion: Conversion) -> None:
     columns: dict[str, int] = {}
     for number, line in enumerate(re.split(r"\r?\n", text), 1):
         where = f"{name}:{number}"
-        if (found := table_columns(line)) is not None:
-            columns = found
+        if (headings := table_columns(line)) is not None:
+            columns = headings
         elif not line.strip() or (set(line.strip()) == {"="}) or line.strip() in ("MATCHES", "FILTERS"):
             # Titles that rpk prints where filters are asked for; what a filter's rows say is no ACL.
             columns = columns if line.strip() not in ("MATCHES", "FILTERS") else {}

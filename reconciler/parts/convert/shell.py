@@ -273,9 +273,9 @@ def _bracket(text: str, start: int) -> int:
             position = _closing(text, position)
         elif letter == "#" and text[position - 1] in " \t\n":
             position = text.index("\n", position) - 1
-        elif (found := _HEREDOC_START.match(text, position)) and not text.startswith("((", start):
-            heredocs.append((found[2], found[1] == "-"))
-            position = found.end() - 1
+        elif (heredoc := _HEREDOC_START.match(text, position)) and not text.startswith("((", start):
+            heredocs.append((heredoc[2], heredoc[1] == "-"))
+            position = heredoc.end() - 1
         elif letter == "\n":
             for delimiter, tabs in heredocs:
                 position = _after_heredoc(text, position + 1, delimiter, tabs) - 1
@@ -353,15 +353,15 @@ def container_calls(tree: Tree) -> list[ContainerCall]:
     if path is None:
         return []
     stopped = tree.get("spec").flag("suspend") or tree.text("spec", "replicas") == "0"
-    found = []
+    calls = []
     for field in _CONTAINERS:
         for container in tree.items(*path, field):
             command, args = (container.get(name) for name in ("command", "args"))
             texts = [*command.texts(), *args.texts()]
             doubt = _SUSPENDED if stopped else _ENTRYPOINT if args.value and not command.value else None
             if CALL.search(" ".join(texts)):
-                found.append(ContainerCall(container.where, tuple(map(_call_word, texts)), doubt))
-    return found
+                calls.append(ContainerCall(container.where, tuple(map(_call_word, texts)), doubt))
+    return calls
 
 
 def calls_elsewhere(tree: Tree) -> list[tuple[str, str]]:

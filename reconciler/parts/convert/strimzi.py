@@ -38,15 +38,15 @@ QUOTA_FIELDS: Final = FrozenMap(
 def read_strimzi(files: SourceFiles, conversion: Conversion) -> None:
     """All resources of YAML files, also of ``kubectl get -o yaml``; those of one cluster only."""
     names = files.ending(".yaml", ".yml", ".json")
-    found = [node for name in names for node in resources(conversion.rendered(files, name))]
-    mine = [node for node in found if _is_ours(node)]
+    nodes = [node for name in names for node in resources(conversion.rendered(files, name))]
+    mine = [node for node in nodes if _is_ours(node)]
     for node in of_one_cluster(mine, _label, files.cluster, conversion):
         conversion.recognise()
         if node.text("kind") == "KafkaUser":
             _user(node, conversion)
         else:
             _topic(node, conversion)
-    for node in found:
+    for node in nodes:
         if not _is_ours(node):
             add_other_kind(node, conversion, "neither a KafkaUser nor a KafkaTopic")
 

@@ -72,7 +72,7 @@ def read_terraform(files: SourceFiles, conversion: Conversion) -> None:
     """All ACLs and topics of the states, of one provider configuration: that is one cluster."""
     if any(name.lower().endswith((".tfstate", ".json")) for name in files.names) or not _is_written(files):
         names = files.ending(".tfstate", ".json")
-        instances = [found for name in names for found in _instances(files.one(name), conversion)]
+        instances = [instance for name in names for instance in _instances(files.only_tree(name), conversion)]
     else:
         written = written_resources(files, conversion, _decides)
         instances = [item._replace(provider=_cluster(item.attributes, item.provider)) for item in written]

@@ -66,11 +66,11 @@ def read_directory(path: str, names: Sequence[str], files: SourceFiles) -> Terra
     blocks: dict[str, list[TerraformBlock]] = {}
     for name in names:
         text = files.text(name)
-        found = parsed_file(name, text)
-        for block in found.get("locals", ()):
+        parsed = parsed_file(name, text)
+        for block in parsed.get("locals", ()):
             of |= block
         for kind in ("resource", "module", "variable", "output"):
-            for labels, body in _labelled(found.get(kind, ()), 2 if kind == "resource" else 1):
+            for labels, body in _labelled(parsed.get(kind, ()), 2 if kind == "resource" else 1):
                 blocks.setdefault(kind, []).append(TerraformBlock(labels, body, f"{name}:{_line(text, kind, *labels)}"))
     return TerraformDirectory(path, of, blocks)
 
@@ -95,21 +95,21 @@ def parsed_file(name: str, text: str) -> Mapping[str, Any]:
         raise SourceError(f"{name}: {_EXTRA}") from error
     try:
         options = hcl2.SerializationOptions(with_comments=False)
-        found: Mapping[str, Any] = hcl2.loads(text + "\n", serialization_options=options)
+        parsed: Mapping[str, Any] = hcl2.loads(text + "\n", serialization_options=options)
     except RecursionError:
         raise SourceError(f"{name}: the nesting is too deep") from None
     except Exception as error:
         # The parser has no class of its own for what it refuses.
         reason = str(error).partition("\n")[0]
         raise SourceError(f"{name}: this is not Terraform's language: {reason}") from error
-    return found
+    return parsed
 
 
 def _line(text: str, *words: str) -> int:
     """The line where a block begins; the parser does not tell it."""
     pattern = r"\s+".join(f'"?{re.escape(word)}"?' for word in words)
-    found = re.search(rf"^[ \t]*{pattern}\s*\{{", text, re.M)
-    return text.count("\n", 0, found.start()) + 1 if found else 1
+    match = re.search(rf"^[ \t]*{pattern}\s*\{{", text, re.M)
+    return text.count("\n", 0, match.start()) + 1 if match else 1
 
 
 #: Of Terraform itself, about how it treats a resource.
@@ -152,8 +152,12 @@ class _FileReading:
 
     def sources(self) -> set[str]:
         """The directories that others use as modules."""
-        calls = [(found, block) for found in self.directories.values() for block in found.blocks.get("module", ())]
-        return {path for found, block in calls if (path := module_source(found, block)) is not None}
+        calls = [
+            (directory, block)
+            for directory in self.directories.values()
+            for block in directory.blocks.get("module", ())
+        ]
+        return {path for directory, block in calls if (path := module_source(directory, block)) is not None}
 
 
 @dataclass(slots=True)
@@ -171,7 +175,7 @@ class _Module(EvaluationScope):
     providers: Mapping[str, str] = field(default_factory=dict)
     where: str = ""
     depth: int = 0
-    known: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    values: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     def value_of(self, steps: Sequence[Any]) -> tuple[Any, int]:
         """A local, a variable, or an attribute of a resource; see :class:`EvaluationScope`."""
@@ -194,17 +198,17 @@ class _Module(EvaluationScope):
         return self.reading.evaluator.value(body[attribute], scope), end
 
     def _once(self, name: tuple[str, Any]) -> Any:
-        if name not in self.known:
+        if name not in self.values:
             # Found again while it is evaluated, it refers to itself.
-            self.known[name] = NotPlainError(".".join(map(str, name)))
+            self.values[name] = NotPlainError(".".join(map(str, name)))
             try:
-                self.known[name] = self._local(name[1]) if name[0] == "local" else self._variable(str(name[1]))
+                self.values[name] = self._local(name[1]) if name[0] == "local" else self._variable(str(name[1]))
             except NotPlainError as error:
-                self.known[name] = error
-        found = self.known[name]
-        if isinstance(found, NotPlainError):
-            raise found
-        return found
+                self.values[name] = error
+        value = self.values[name]
+        if isinstance(value, NotPlainError):
+            raise value
+        return value
 
     def _local(self, name: str) -> Any:
         if name not in self.directory.locals:

@@ -74,17 +74,17 @@ def as_set(values: Any) -> Set:
 
 
 def _merge(*maps: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for one in maps:
-        found.update(one)
-    return found
+    merged: dict[str, Any] = {}
+    for mapping in maps:
+        merged.update(mapping)
+    return merged
 
 
 def _flatten(values: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
+    flat: list[Any] = []
     for value in values:
-        found += _flatten(value) if isinstance(value, list | tuple) else [value]
-    return found
+        flat += _flatten(value) if isinstance(value, list | tuple) else [value]
+    return flat
 
 
 def _lookup(of: Mapping[str, Any], key: str, *default: Any) -> Any:
@@ -100,14 +100,14 @@ FUNCTIONS: Final[Mapping[str, Callable[..., Any]]] = {
     "tolist": list,
     "tomap": dict,
     "tostring": text_of,
-    "concat": lambda *lists: [item for one in lists for item in items_of(one)],
+    "concat": lambda *lists: [item for part in lists for item in items_of(part)],
     "merge": _merge,
     "keys": sorted,
     "values": lambda of: [of[key] for key in sorted(of)],
     "length": len,
     "distinct": lambda values: list(dict.fromkeys(items_of(values))),
     "flatten": _flatten,
-    "setunion": lambda *sets: as_set([item for one in sets for item in items_of(one)]),
+    "setunion": lambda *sets: as_set([item for part in sets for item in items_of(part)]),
     "contains": lambda values, value: value in items_of(values),
     "lookup": _lookup,
     "join": lambda separator, values: text_of(separator).join(text_of(item) for item in items_of(values)),
@@ -202,8 +202,8 @@ class Evaluator:
         return _CONSTANTS[str(node.token.value)]
 
     def _number(self, node: Any, _scope: EvaluationScope) -> Any:
-        found = float(str(node.token.value))
-        return int(found) if found == int(found) else found
+        number = float(str(node.token.value))
+        return int(number) if number == int(number) else number
 
     def _string(self, node: Any, scope: EvaluationScope) -> str:
         parts = []
@@ -224,14 +224,14 @@ class Evaluator:
         return [self._of(item, scope) for item in node.elements]
 
     def _object(self, node: Any, scope: EvaluationScope) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for item in node.elements:
             key = item.key.value if item.key.lark_name() == "object_elem_key" else item.key
             bare = key.lark_name() == "identifier"
             inside = key.expression if key.lark_name() == "object_elem_key_expr" else key
             name = str(key.token.value) if bare else text_of(self._of(inside, scope))
-            found[name] = self._of(item.expression, scope)
-        return found
+            values[name] = self._of(item.expression, scope)
+        return values
 
     def _condition(self, node: Any, scope: EvaluationScope) -> Any:
         chosen = node.if_true if truth_of(self._of(node.condition, scope)) else node.if_false
@@ -270,13 +270,13 @@ class Evaluator:
     def _for_object(self, node: Any, scope: EvaluationScope) -> dict[str, Any]:
         if node.ellipsis is not None:
             raise NotPlainError(_text(node))
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for inner in self._rounds(node, scope):
             key = text_of(self._of(node.key_expr, inner))
-            if key in found:
+            if key in values:
                 raise NotPlainError(_text(node))
-            found[key] = self._of(node.value_expr, inner)
-        return found
+            values[key] = self._of(node.value_expr, inner)
+        return values
 
     def _rounds(self, node: Any, scope: EvaluationScope) -> Iterator[Within]:
         intro = node.for_intro

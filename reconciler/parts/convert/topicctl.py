@@ -17,13 +17,13 @@ _ENVIRONMENT: Final = "it names an environment variable: convert what topicctl r
 def read_topicctl(files: SourceFiles, conversion: Conversion) -> None:
     """Topics and ACLs of one cluster, which each of them names."""
     trees = [tree for name in files.ending(".yaml", ".yml") for tree in conversion.rendered(files, name)]
-    found = [tree for tree in trees if tree.is_mapping() and not _is_cluster(tree, conversion)]
-    clusters = sorted({cluster for tree in found if (cluster := tree.text("meta", "cluster")) is not None})
+    documents = [tree for tree in trees if tree.is_mapping() and not _is_cluster(tree, conversion)]
+    clusters = sorted({cluster for tree in documents if (cluster := tree.text("meta", "cluster")) is not None})
     if files.cluster is None and len(clusters) > 1:
         raise SourceError(f"the files are of several clusters: choose one of {', '.join(clusters)}")
     if files.cluster is not None and files.cluster not in clusters:
         raise SourceError(f"nothing belongs to {files.cluster!r}; there are: {', '.join(clusters) or 'none'}")
-    for tree in found:
+    for tree in documents:
         cluster, name = tree.text("meta", "cluster"), tree.text("meta", "name") or ""
         if files.cluster is not None and cluster != files.cluster:
             conversion.add_unmanaged(tree, name, f"it belongs to {cluster}")

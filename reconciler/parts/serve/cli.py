@@ -133,10 +133,10 @@ def command(
     source = _source(path, git_ref, git_remote)
     records = _Records(act, audit, operator, max_age, guardrails, store)
     options = [_options(name, records, plans, rule) for name in clusters or _declared(source, connection)]
-    history = RoundHistory(tuple(one.name for one in options))
-    said = _Said()
+    history = RoundHistory(tuple(watched.name for watched in options))
+    news = _News()
     if once:
-        return _one_round(source, options, connection, said)
+        return _one_round(source, options, connection, news)
     wake = threading.Event()
     pages = ServePages(history, wake, interval * _MISSED)
     host, port = listen
@@ -146,7 +146,7 @@ def command(
         )
         attendant = rounds.OnlyStoppable(stopped)
         seconds = interval.total_seconds()
-        rounds.ServeLoop(source, options, connection, attendant, SystemClock(), history, seconds, said.say).run(
+        rounds.ServeLoop(source, options, connection, attendant, SystemClock(), history, seconds, news.say).run(
             stopped, wake
         )
     info("stopped")
@@ -154,30 +154,30 @@ def command(
 
 
 def _one_round(
-    source: rounds.ManifestSource, options: list[rounds.ServeOptions], connection: ConnectionOptions, said: "_Said"
+    source: rounds.ManifestSource, options: list[rounds.ServeOptions], connection: ConnectionOptions, news: "_News"
 ) -> int:
     """A round of each cluster; exit 1 where one did less than it was to."""
     status = Exit.OK
     with stoppable(lambda: None) as stopped:
-        for one in options:
-            found = rounds.run_round(source, one, connection, rounds.OnlyStoppable(stopped))
-            said.say(found)
-            status = worst(status, Exit.ERROR if found.failure or found.held_back else Exit.OK)
+        for watched in options:
+            done = rounds.run_round(source, watched, connection, rounds.OnlyStoppable(stopped))
+            news.say(done)
+            status = worst(status, Exit.ERROR if done.failure or done.held_back else Exit.OK)
     return worst(status, Exit.INTERRUPTED if stopped() else Exit.OK)
 
 
 @dataclass(slots=True)
-class _Said:
+class _News:
     """What was last said of each cluster: a round like the one before is not worth a line in a log."""
 
     words: dict[str, str] = field(default_factory=dict)
 
-    def say(self, found: Round) -> None:
+    def say(self, done: Round) -> None:
         """A line, if it is news."""
-        words = found.words() + (f": {safe(found.advice)}" if found.advice else "")
-        if self.words.get(found.cluster) != words:
-            self.words[found.cluster] = words
-            info(f"{found.began:%Y-%m-%dT%H:%M:%SZ} {safe(found.cluster)}: {words}")
+        words = done.words() + (f": {safe(done.advice)}" if done.advice else "")
+        if self.words.get(done.cluster) != words:
+            self.words[done.cluster] = words
+            info(f"{done.began:%Y-%m-%dT%H:%M:%SZ} {safe(done.cluster)}: {words}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +206,10 @@ def _source(path: str, git_ref: str | None, git_remote: str | None) -> rounds.Ma
 def _declared(source: rounds.ManifestSource, connection: ConnectionOptions) -> list[str]:
     """Every cluster that the manifests declare at the start."""
     with source.checkout() as checkout:
-        found = sorted(manifests_below(checkout.path, connection).clusters)
-    if not found:
+        clusters = sorted(manifests_below(checkout.path, connection).clusters)
+    if not clusters:
         raise CommandError("the manifests declare no cluster", "add a Cluster document", Exit.USAGE)
-    return found
+    return clusters
 
 
 def _options(cluster: str, given: _Records, plans: str | None, rule: ApprovalRule | None) -> rounds.ServeOptions:

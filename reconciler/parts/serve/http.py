@@ -116,9 +116,9 @@ class _BoundedServer(ThreadingHTTPServer):
     def service_actions(self) -> None:
         """Cut off those whose time is over; called twice a second."""
         with self._lock:
-            late = [one for one, began in self._open.items() if time.monotonic() - began > SECONDS]
-            for one in late:
-                _cut_off(one)
+            late = [connection for connection, began in self._open.items() if time.monotonic() - began > SECONDS]
+            for connection in late:
+                _cut_off(connection)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that goes early is no news; an error of ours is a line, and no more than one a minute."""
@@ -168,15 +168,15 @@ def status_server(
             # A page of any site can have its own name lead to 127.0.0.1, and would read what is here as its own.
             name = self.headers.get("Host", "").lower().rpartition(":")[0] or self.headers.get("Host", "").lower()
             if loopback and name not in _NAMES_OF_LOOPBACK:
-                found = StatusAnswer(403, "text/plain", "this server answers to localhost only\n")
+                reply = StatusAnswer(403, "text/plain", "this server answers to localhost only\n")
             else:
-                found = answer(method, self.path.partition("?")[0])
-            body = found.body.encode()
-            self.send_response(found.status)
-            self.send_header("Content-Type", f"{found.kind}; charset=utf-8")
+                reply = answer(method, self.path.partition("?")[0])
+            body = reply.body.encode()
+            self.send_response(reply.status)
+            self.send_header("Content-Type", f"{reply.kind}; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             for header, value in _HEADERS.items():
-                if header != "Content-Security-Policy" or not found.own_policy:
+                if header != "Content-Security-Policy" or not reply.own_policy:
                     self.send_header(header, value)
             self.end_headers()
             if with_body:

@@ -99,8 +99,8 @@ def revocation(
     """
     over = expired_access(planned, vouched)
     barred = _not_theirs(planned, over.difference(vouched)) if over else frozenset[AclBinding]()
-    found = _revocation(planned, target, options, commit, over - barred)
-    return found._replace(staying={**found.staying, _NOT_THEIRS: len(barred)}) if barred else found
+    proposal = _revocation(planned, target, options, commit, over - barred)
+    return proposal._replace(staying={**proposal.staying, _NOT_THEIRS: len(barred)}) if barred else proposal
 
 
 def _not_theirs(planned: Planned, over: frozenset[AclBinding]) -> frozenset[AclBinding]:
@@ -110,7 +110,8 @@ def _not_theirs(planned: Planned, over: frozenset[AclBinding]) -> frozenset[AclB
     return frozenset(
         binding
         for binding in over
-        if (said := expired.get(binding)) is not None and any(rule.forbids(binding, said) for rule in rules)
+        if (declaration := expired.get(binding)) is not None
+        and any(rule.forbids(binding, declaration) for rule in rules)
     )
 
 
@@ -131,7 +132,7 @@ def _revocation(
     if of_all := [refusal for refusal in whole.refusals if refusal.guard in _OF_ALL]:
         return Revocation(None, {_said(of_all): len(over)})
     opened = _may_open(whole)
-    candidates = [one for one in over if one.pattern not in opened]
+    candidates = [binding for binding in over if binding.pattern not in opened]
     SystemRandom().shuffle(candidates)
     return _most(make, candidates, len(over) - len(candidates))
 
@@ -144,7 +145,7 @@ def _may_open(plan: Plan) -> frozenset[ResourcePattern]:
 def _most(make: _Make, candidates: list[AclBinding], opening: int) -> Revocation:
     """As many as may go together: all, else halves, each judged on top of those before it."""
     staying = Counter({_OPENS: opening} if opening else {})
-    chosen, found = frozenset[AclBinding](), None
+    chosen, best = frozenset[AclBinding](), None
     parts = [candidates] if candidates else []
     for _ in range(_MOST_TRIES):
         if not parts:
@@ -153,7 +154,7 @@ def _most(make: _Make, candidates: list[AclBinding], opening: int) -> Revocation
         plan = make(chosen | frozenset(part))
         why = why_not_narrowing(plan)
         if why is None:
-            chosen, found = chosen | frozenset(part), plan
+            chosen, best = chosen | frozenset(part), plan
         elif len(part) == 1:
             staying[why] += 1
         else:
@@ -161,7 +162,7 @@ def _most(make: _Make, candidates: list[AclBinding], opening: int) -> Revocation
             parts += [part[half:], part[:half]]
     if parts:
         staying[_UNTRIED] += sum(map(len, parts))
-    return Revocation(found, staying)
+    return Revocation(best, staying)
 
 
 def _plan(
@@ -187,8 +188,8 @@ def _plan(
         report_topics=False,
     )
     # Nothing but ACLs is compared, so nothing else may be pruned; the terms of the cluster hold when it is performed.
-    made = proposed(planned.manifests, wanted, live, replace(present, prune=frozenset()), request)
-    return replace(made, terms=present)
+    plan = proposed(planned.manifests, wanted, live, replace(present, prune=frozenset()), request)
+    return replace(plan, terms=present)
 
 
 def why_not_narrowing(plan: Plan) -> str | None:
@@ -255,54 +256,58 @@ class SeenMarks:
         """Take in a reading of ``at``, which is a time that is believed; what is news is returned."""
         self._read_log(audit, live.cluster_id)
         marks = [*markers.every_break_glass(live.bindings)]
-        marked = {one.binding for one in marks}
+        marked = {mark.binding for mark in marks}
         for binding, belief in list(self._beliefs.items()):
             # What was given may arrive once more; of anything else nothing is left.
             if binding not in marked or (belief is not _Belief.GIVEN and binding not in live.bindings):
                 del self._beliefs[binding]
-        running, found = markers.running_break_glass(live.bindings, at), []
-        for binding, one in markers.break_glass(live.bindings, at).items():
+        running, sightings = markers.running_break_glass(live.bindings, at), []
+        for binding, access in markers.break_glass(live.bindings, at).items():
             before = self._beliefs.get(binding)
             if before is not None and not (before is _Belief.UNSEEN and binding in running):
                 continue
-            belief, known = self._belief(one, running=binding in running, unseen=before is _Belief.UNSEEN)
+            belief, logged = self._belief(access, running=binding in running, unseen=before is _Belief.UNSEEN)
             self._beliefs[binding] = belief
-            if not known and belief is not _Belief.UNSEEN:
-                found.append(Sighting(Sight.SEEN if belief is _Belief.GIVEN else Sight.DOUBTED, one))
-        for one in marks:
+            if not logged and belief is not _Belief.UNSEEN:
+                sightings.append(Sighting(Sight.SEEN if belief is _Belief.GIVEN else Sight.DOUBTED, access))
+        for access in marks:
             # The mark came first, as it does in every run of ours: its access may arrive at any time.
-            if one.binding not in live.bindings and at < one.end <= at + LONGEST and one.binding not in self._beliefs:
-                self._beliefs[one.binding] = _Belief.GIVEN
-                found.append(Sighting(Sight.SEEN, one))
+            if (
+                access.binding not in live.bindings
+                and at < access.end <= at + LONGEST
+                and access.binding not in self._beliefs
+            ):
+                self._beliefs[access.binding] = _Belief.GIVEN
+                sightings.append(Sighting(Sight.SEEN, access))
         # Marks that do not count yet mark all the same: their access did not go without, or it did before they came.
-        for one in marks:
-            if one.binding not in live.bindings or one.binding in self._beliefs:
+        for access in marks:
+            if access.binding not in live.bindings or access.binding in self._beliefs:
                 continue
-            known = (one.binding, one.end) in self._doubted
-            doubted = known or self._was_there(one.binding)
-            self._beliefs[one.binding] = _Belief.DOUBTED if doubted else _Belief.UNSEEN
-            if doubted and not known:
-                found.append(Sighting(Sight.DOUBTED, one))
+            logged = (access.binding, access.end) in self._doubted
+            doubted = logged or self._was_there(access.binding)
+            self._beliefs[access.binding] = _Belief.DOUBTED if doubted else _Belief.UNSEEN
+            if doubted and not logged:
+                sightings.append(Sighting(Sight.DOUBTED, access))
         self._before, self._before_at = frozenset(map(hash, live.bindings)), at
-        return found
+        return sightings
 
     def vouched(self, live: ClusterState, at: datetime.datetime) -> frozenset[AclBinding]:
         """The access that is over, and that was given as break-glass access as far as anybody here knows."""
         over = markers.break_glass_over(live.bindings, at)
         return frozenset(binding for binding in over if self._beliefs.get(binding) is _Belief.GIVEN)
 
-    def _belief(self, one: BreakGlass, *, running: bool, unseen: bool) -> tuple[_Belief, bool]:
+    def _belief(self, access: BreakGlass, *, running: bool, unseen: bool) -> tuple[_Belief, bool]:
         """What to believe of access that is new here, and whether the audit log says so."""
-        said = self._given.get(one.binding, ())
-        if any(since - _GRACE <= one.end <= end + LONGEST for since, end in said):
+        given = self._given.get(access.binding, ())
+        if any(since - _GRACE <= access.end <= end + LONGEST for since, end in given):
             return _Belief.GIVEN, True
-        if (one.binding, one.end) in self._doubted:
+        if (access.binding, access.end) in self._doubted:
             return _Belief.DOUBTED, True
-        was_there = self._was_there(one.binding)
+        was_there = self._was_there(access.binding)
         if was_there and not unseen:
             return _Belief.DOUBTED, False
         # What was there before was doubted above, or runs; before the first reading nothing is later.
-        if running or one.end > self._before_at:
+        if running or access.end > self._before_at:
             return _Belief.GIVEN, False
         return _Belief.UNSEEN, False
 
@@ -314,13 +319,13 @@ class SeenMarks:
             return
         if self._log is None:
             self._log = LogTail(audit)
-        for said in records_of(self._log, "break-glass", BreakGlassRecord, cluster_id):
-            end = datetime.datetime.fromisoformat(said.end)
-            for binding in said.bindings:
-                if said.action is Sight.DOUBTED:
+        for record in records_of(self._log, "break-glass", BreakGlassRecord, cluster_id):
+            end = datetime.datetime.fromisoformat(record.end)
+            for binding in record.bindings:
+                if record.action is Sight.DOUBTED:
                     self._doubted.add((binding, end))
                 else:
-                    since = datetime.datetime.fromisoformat(said.time)
+                    since = datetime.datetime.fromisoformat(record.time)
                     self._given.setdefault(binding, []).append((since, end))
 
 
@@ -342,7 +347,7 @@ def unended(
     over: Collection[AclBinding], vouched: Collection[AclBinding], declared: Collection[AclBinding]
 ) -> dict[str, int]:
     """How many of the break-glass bindings that are over stay, by the reason."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for binding in over:
         if binding in declared:
             why = "break-glass access is over, but the manifests declare it: apply them, or revoke it by an edit"
@@ -353,8 +358,8 @@ def unended(
             )
         else:
             continue
-        found[why] = found.get(why, 0) + 1
-    return found
+        counts[why] = counts.get(why, 0) + 1
+    return counts
 
 
 # Saved plans that people have signed: performed by a server as ``apply`` would, the same bytes once to their end.
@@ -400,9 +405,9 @@ class ApprovedPlans:
                 continue
             if plan.terms.cluster != name or digest in self._over:
                 continue
-            found = self._performed(str(file), plan, digest, setting)
-            if found is not None:
-                yield found
+            outcome = self._performed(str(file), plan, digest, setting)
+            if outcome is not None:
+                yield outcome
 
     def _read_records(self, audit: str | None) -> None:
         """Which bytes were performed, whatever the file's name: by the audit log and all journals of the directory."""

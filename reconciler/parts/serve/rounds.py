@@ -84,12 +84,12 @@ class SeenLocks:
 
     def missing(self, live: ClusterState) -> dict[str, list[AclBinding]]:
         """What is gone of each lock that nobody ended: DENYs and marks."""
-        found: dict[str, list[AclBinding]] = {}
+        missing: dict[str, list[AclBinding]] = {}
         for mark in self._known:
             gone = [item for item in (*lock_denials(mark.principal), mark.binding) if item not in live.bindings]
             if gone:
-                found[mark.principal] = list(dict.fromkeys((*found.get(mark.principal, ()), *gone)))
-        return found
+                missing[mark.principal] = list(dict.fromkeys((*missing.get(mark.principal, ()), *gone)))
+        return missing
 
     def over(self, live: ClusterState, at: datetime.datetime) -> list[str]:
         """The principals whose lock has come to its end, by every mark that it has."""
@@ -163,9 +163,9 @@ def _put_back(target: Target, name: str, bindings: list[AclBinding]) -> str:
         answers = target.cluster.send([Create(item) for item in bindings])
     except ClusterError as error:
         return f"the lock of {as_name(name)} vanished in part and could not be put back: {error}"
-    left = [item for item in answers if not item.good]
-    if left:
-        return f"the lock of {as_name(name)} vanished in part and could not be put back: {left[0].message}"
+    refused = [item for item in answers if not item.good]
+    if refused:
+        return f"the lock of {as_name(name)} vanished in part and could not be put back: {refused[0].message}"
     many = counted(len(bindings), "ACL")
     return f"the lock of {as_name(name)} was not whole, and no unlock says why: {many} created again"
 
@@ -230,13 +230,13 @@ class GitSource:
                 wanted = self.reference if self.remote is None else fetch(root, self.remote, self.reference)
                 commit = commit_at(root, wanted)
                 write_tree(root, commit, Path(directory), self.below)
-                made = commit_time(root, commit)
+                committed = commit_time(root, commit)
             except GitError as error:
                 raise WorkflowError(f"the manifests at {self.reference} cannot be read: {error}") from error
             path = Path(directory, self.below)
             if not path.is_dir():
                 raise WorkflowError(f"{self.reference} has no directory {self.below}")
-            yield Checkout(str(path), commit, made)
+            yield Checkout(str(path), commit, committed)
 
 
 #: Where the manifests come from.
@@ -311,17 +311,17 @@ def run_round(
     began, clock = now(), SystemClock()
     start = clock.monotonic()
     deeds = _Deeds(options, connection, attendant)
-    found = Round(options.name, began)
+    done = Round(options.name, began)
     try:
         with source.checkout() as checkout:
-            found = deeds.look(checkout, began, clock_doubt)
+            done = deeds.look(checkout, began, clock_doubt)
     except WorkflowError as error:
         # A log has a line for it, however many an error has.
-        found = replace(found, failure=" ".join(str(error).split()), advice=error.advice)
+        done = replace(done, failure=" ".join(str(error).split()), advice=error.advice)
     except OSError as error:
-        found = replace(found, failure=f"{error.filename or 'this machine'}: {error.strerror or error}")
+        done = replace(done, failure=f"{error.filename or 'this machine'}: {error.strerror or error}")
     return replace(
-        found,
+        done,
         seconds=clock.monotonic() - start,
         held_back=tuple(deeds.held_back),
         revoked=deeds.revoked,
@@ -360,8 +360,8 @@ class _Deeds:
             if acting and options.approved is not None:
                 apply = replace(self._own_again(), guardrails=options.guardrails)
                 setting = narrowing.ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
-                for one in options.approved.perform(setting):
-                    self.approved = (*self.approved, one)
+                for outcome in options.approved.perform(setting):
+                    self.approved = (*self.approved, outcome)
             planning = PlanOptions(began.replace(microsecond=0), allow_deletes=True, guardrails=options.guardrails)
             # A report refuses nothing: guards speak when something is to be changed.
             planned = plan_on(target, manifests, checkout.path, planning, guarded=False)
@@ -388,7 +388,7 @@ class _Deeds:
         live, at, records = planned.live, instant_of(planned.plan.as_of), self.options.apply.records
         seen = self.options.witness.look(live, at, records.audit)
         vouched = self.options.witness.vouched(live, at)
-        over = [one for one in break_glass_over(live.bindings, at) if planned.declaration.scope.owns(one)]
+        over = [binding for binding in break_glass_over(live.bindings, at) if planned.declaration.scope.owns(binding)]
         if acting:
             staying = narrowing.unended(over, vouched, planned.desired.bindings)
             self.held_back += [_stay(number, why) for why, number in staying.items()]
@@ -398,8 +398,10 @@ class _Deeds:
             written = SystemClock().now()
             lines = [
                 line
-                for one in seen
-                for line in break_glass_lines(about, one.sight, [one.access.binding], one.access.end, written)
+                for sighting in seen
+                for line in break_glass_lines(
+                    about, sighting.sight, [sighting.access.binding], sighting.access.end, written
+                )
             ]
             with command_ledger(target, records) as ledger:
                 if why := ledger.conclude(lines):
@@ -449,8 +451,8 @@ class _Deeds:
         A bridge keeps somebody's access until its plan is performed: what becomes of it is for a person to say.
         """
         now_there = time_of(SystemClock())
-        found = removable(leftovers(planned.live, now_there), planned.live, now_there)
-        dead = [one for one in found if not one.bridges and not one.going_on(now_there)]
+        runs = removable(leftovers(planned.live, now_there), planned.live, now_there)
+        dead = [run for run in runs if not run.bridges and not run.going_on(now_there)]
         if not dead:
             return
         cluster_id, records = planned.live.cluster_id, self.options.apply.records
@@ -459,7 +461,7 @@ class _Deeds:
         except WorkflowError as error:
             self.held_back.append(f"what dead runs left stays: {error}")
             return
-        self.removed = sum(len(one.bindings) for one in dead) - len(removal.left)
+        self.removed = sum(len(run.bindings) for run in dead) - len(removal.left)
         if removal.left:
             self.held_back.append(f"{len(removal.left)} bindings of dead runs could not be removed")
         if removal.unrecorded:
@@ -474,8 +476,8 @@ def _behind(checkout: Checkout, at: datetime.datetime) -> str | None:
     """Why the clock of this machine is behind, if a commit says so."""
     if checkout.committed is None or checkout.committed - at <= _CLOCKS_DIFFER:
         return None
-    made = f"{checkout.committed:%Y-%m-%dT%H:%M:%SZ}"
-    return f"this machine's clock is behind: the manifests were committed at {made}"
+    committed = f"{checkout.committed:%Y-%m-%dT%H:%M:%SZ}"
+    return f"this machine's clock is behind: the manifests were committed at {committed}"
 
 
 def next_end(planned: Planned, as_of: datetime.date) -> datetime.datetime | None:
@@ -484,7 +486,7 @@ def next_end(planned: Planned, as_of: datetime.date) -> datetime.datetime | None
         declaration.expires.end for declaration in planned.desired.bindings.values() if declaration.expires is not None
     )
     running = running_break_glass(planned.live.bindings, as_of)
-    ends = (*declared, *(one.end for one in running.values()))
+    ends = (*declared, *(access.end for access in running.values()))
     return min((end for end in ends if end > instant_of(as_of)), default=None)
 
 
@@ -543,35 +545,35 @@ class ServeLoop:
             wake.clear()
             began = self.clock.monotonic()
             doubt = watch.doubt(now())
-            found = []
-            for one in self.options:
+            rounds = []
+            for watched in self.options:
                 if stopped():
                     return
-                done = run_round(self.source, one, self.connection, self.attendant, clock_doubt=doubt)
+                done = run_round(self.source, watched, self.connection, self.attendant, clock_doubt=doubt)
                 self.history.add(done)
                 self.on_round(done)
-                found.append(done)
-            failures = failures + 1 if any(one.failure or one.held_back for one in found) else 0
+                rounds.append(done)
+            failures = failures + 1 if any(done.failure or done.held_back for done in rounds) else 0
             give_back()
             # What a round did is in no reading yet: look again, so that pages and metrics show how it ended. Once, for
             # another tool may put back what goes, again and again.
-            again = not again and any(_acted(one) for one in found)
-            if wake.wait(_SHORTEST if again else self._pause(found, failures)):
+            again = not again and any(_acted(done) for done in rounds)
+            if wake.wait(_SHORTEST if again else self._pause(rounds, failures)):
                 while not stopped() and self.clock.monotonic() < began + _SOONEST:
                     self.clock.sleep(_SHORTEST)
 
-    def _pause(self, found: Sequence[Round], failures: int) -> float:
+    def _pause(self, rounds: Sequence[Round], failures: int) -> float:
         """Seconds to the next round: the interval, or sooner where access ends, or where something failed."""
         pause = self.interval
         if failures:
             # A little at random, so that servers that a broker threw out together do not come back together.
             pause = min(pause, _FIRST_RETRY * 2 ** min(failures - 1, 16)) * (0.8 + 0.4 * self.clock.jitter())
-        ends = [one.next_end for one in found if one.next_end is not None]
+        ends = [done.next_end for done in rounds if done.next_end is not None]
         if ends:
             pause = min(pause, (min(ends) - now()).total_seconds() + _SHORTEST)
         return max(_SHORTEST, pause)
 
 
-def _acted(found: Round) -> bool:
-    performed = any(one.status is ApprovedStatus.PERFORMED for one in found.approved)
-    return bool(found.revoked or found.removed or performed)
+def _acted(done: Round) -> bool:
+    performed = any(outcome.status is ApprovedStatus.PERFORMED for outcome in done.approved)
+    return bool(done.revoked or done.removed or performed)
