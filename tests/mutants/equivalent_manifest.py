@@ -27,8 +27,8 @@ EQUIVALENT_MANIFEST: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/manifest/parts/document.py",
         "_missing",
-        "known.description or ''",
-        "known.description",
+        "info.description or ''",
+        "info.description",
     ): "for the type checker: every field has a description",
     (
         "reconciler/manifest/parts/resources.py",

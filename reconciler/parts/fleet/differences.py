@@ -95,32 +95,32 @@ class Results:
 
     def bindings(self, cluster: str, creates: Sequence[RowDifference], deletes: Sequence[RowDifference]) -> bool:
         """Add bindings; whether there were any."""
-        found = [*creates, *deletes]
-        columns: list[Any] = [list(column) for column in zip(*(item.row for item in found), strict=True)]
+        rows = [*creates, *deletes]
+        columns: list[Any] = [list(column) for column in zip(*(item.row for item in rows), strict=True)]
         return self._add(
             [
-                [cluster] * len(found),
-                [item.action for item in found],
+                [cluster] * len(rows),
+                [item.action for item in rows],
                 *(columns or [[]] * len(COLUMNS)),
-                [None] * len(found),
-                [item.origin for item in found],
+                [None] * len(rows),
+                [item.origin for item in rows],
             ],
-            len(found),
+            len(rows),
         )
 
-    def topics(self, cluster: str, found: Sequence[TopicDifference]) -> bool:
+    def topics(self, cluster: str, topics: Sequence[TopicDifference]) -> bool:
         """Add topics; whether there were any."""
-        nothing: list[list[Any]] = [[None] * len(found) for _ in COLUMNS]
-        nothing[1] = [item.name for item in found]
+        nothing: list[list[Any]] = [[None] * len(topics) for _ in COLUMNS]
+        nothing[1] = [item.name for item in topics]
         return self._add(
             [
-                [cluster] * len(found),
-                [item.action for item in found],
+                [cluster] * len(topics),
+                [item.action for item in topics],
                 *nothing,
-                [item.detail for item in found],
-                [item.origin for item in found],
+                [item.detail for item in topics],
+                [item.origin for item in topics],
             ],
-            len(found),
+            len(topics),
         )
 
     def _add(self, columns: list[list[Any]], rows: int) -> bool:
@@ -153,11 +153,11 @@ def changes_of(
     """What differs on one cluster, changes in the order of a comparison; at most ``most`` rows."""
     acls: list[tuple[AclBinding, DeclaredChange]] = []
     topics: list[DeclaredChange] = []
-    left: list[Skipped] = []
+    skipped: list[Skipped] = []
     for side in _sides(files, names, cluster, most):
         origin = None if side["origin"] is None else origin_of(side["origin"])
         if side["action"] == "Left":
-            left.append(SKIPPED.read(json.loads(side["detail"])))
+            skipped.append(SKIPPED.read(json.loads(side["detail"])))
         elif side["detail"] is not None:
             topics.append(_declared(CHANGE.read(json.loads(side["detail"])), origin))
         else:
@@ -165,7 +165,7 @@ def changes_of(
             change = ACL_CHANGES[side["action"]](binding)
             acls.append((binding, _declared(change, origin)))
     acls.sort(key=lambda item: (item[1].change.after is None, item[0]))
-    return [*(found for _, found in acls), *topics], left
+    return [*(change for _, change in acls), *topics], skipped
 
 
 def _declared(change: Change, origin: Origin | None) -> DeclaredChange:
@@ -180,16 +180,19 @@ def _sides(files: StoreFiles, names: Sequence[str], cluster: str, most: int | No
         yield from table.slice(0, most).to_pylist()
 
 
-def _change(found: DeclaredChange) -> TopicDifference:
-    change, origin = found.change, found.origin
+def _change(declared: DeclaredChange) -> TopicDifference:
+    change, origin = declared.change, declared.origin
     written = CHANGE.write(change)
     name = str((written["after"] or written["before"]).get("name", ""))
     return TopicDifference(written["action"], name, compact(written), None if origin is None else str(origin))
 
 
-def _skipped(left: Skipped) -> TopicDifference:
+def _skipped(skipped: Skipped) -> TopicDifference:
     return TopicDifference(
-        "Left", left.subject, compact(SKIPPED.write(left)), None if left.origin is None else str(left.origin)
+        "Left",
+        skipped.subject,
+        compact(SKIPPED.write(skipped)),
+        None if skipped.origin is None else str(skipped.origin),
     )
 
 
@@ -213,10 +216,10 @@ def joined(buckets: Sequence[Bucket], frames: Sequence[pl.DataFrame]) -> pl.Data
     return pl.concat(frames[: len(buckets)]) if len(buckets) > 1 else frames[0]
 
 
-def judged(found: pl.DataFrame, scope: Scope) -> pl.DataFrame:
+def judged(rows: pl.DataFrame, scope: Scope) -> pl.DataFrame:
     """The rows with their standing under a scope that is not the one under which they were read."""
-    marks = [int(whose(scope, binding_of(row))) for row in found.select(COLUMNS).iter_rows()]
-    return found.with_columns(pl.Series("whose", marks, pl.Int8))
+    marks = [int(whose(scope, binding_of(row))) for row in rows.select(COLUMNS).iter_rows()]
+    return rows.with_columns(pl.Series("whose", marks, pl.Int8))
 
 
 def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[list[Wish], list[Row]]:

@@ -123,7 +123,7 @@ class BucketPair:
         if not self.same_scope or len(self.desired) != len(self.live):
             return False
         sides = zip(self.desired, self.live, strict=True)
-        return all(wanted.digest == found.owned_digest for wanted, found in sides)
+        return all(wanted.digest == live.owned_digest for wanted, live in sides)
 
 
 def pairs(desired: Reading, live: Reading) -> list[BucketPair]:
@@ -160,11 +160,11 @@ def same_cluster(ids: Mapping[str, str]) -> dict[str, Failure]:
 
 def told_apart(run: FleetRun) -> FleetRun:
     """The run without readings that are of one cluster under several names: those are failures."""
-    found = same_cluster({reading.cluster: reading.cluster_id for reading in run.readings})
-    if not found:
+    duplicates = same_cluster({reading.cluster: reading.cluster_id for reading in run.readings})
+    if not duplicates:
         return run
-    readings = tuple(reading for reading in run.readings if reading.cluster not in found)
-    return replace(run, readings=readings, failures=tuple(sorted((*run.failures, *found.values()))))
+    readings = tuple(reading for reading in run.readings if reading.cluster not in duplicates)
+    return replace(run, readings=readings, failures=tuple(sorted((*run.failures, *duplicates.values()))))
 
 
 def _failure(name: str, cluster_id: str, names: list[str]) -> Failure:

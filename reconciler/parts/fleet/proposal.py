@@ -143,7 +143,7 @@ def limit_refusals(plan: FleetPlan, declared: Fleet | None = None) -> tuple[str,
 
     With the fleet as it is ``declared`` by now, its limits and its clusters count: the plan's are the word of its file.
     """
-    found = []
+    refusals = []
     clusters = len(plan.members) + len(plan.unchanged) + len(plan.unmoved) + len(plan.failures)
     limits = plan.limits
     if declared is not None:
@@ -151,10 +151,10 @@ def limit_refusals(plan: FleetPlan, declared: Fleet | None = None) -> tuple[str,
     percent, most = limits.max_changed_clusters_percent, limits.max_deletes
     if percent is not None and len(plan.members) * 100 > percent * clusters:
         share = f"{len(plan.members)} of {clusters} clusters would change"
-        found.append(f"{share}, but limits.maxChangedClustersPercent is {percent}")
+        refusals.append(f"{share}, but limits.maxChangedClustersPercent is {percent}")
     if most is not None and plan.deletes > most:
-        found.append(f"{plan.deletes} deletions in all clusters together, but limits.maxDeletes is {most}")
-    return tuple(found)
+        refusals.append(f"{plan.deletes} deletions in all clusters together, but limits.maxDeletes is {most}")
+    return tuple(refusals)
 
 
 def lifted_gates(plan: FleetPlan, declared: Fleet) -> tuple[str, ...]:
@@ -176,8 +176,8 @@ def not_covered(plan: FleetPlan, ids: Collection[str]) -> tuple[Member, ...]:
     An id may be given by its beginning, unless several of this plan begin so.
     """
     whole = fleet_plan_id(plan)
-    known = {whole}.union(*(member.ids for member in plan.members))
-    given = {whole_id(item, known) for item in ids}
+    all_ids = {whole}.union(*(member.ids for member in plan.members))
+    given = {whole_id(item, all_ids) for item in ids}
     return () if whole in given else tuple(member for member in plan.members if not member.ids & given)
 
 
@@ -252,10 +252,10 @@ class Gate:
 
 def latest(records: Iterable[ApplyRecord]) -> dict[tuple[str, str], ApplyRecord]:
     """The last record of each plan, by cluster and plan id."""
-    found: dict[tuple[str, str], ApplyRecord] = {}
+    last: dict[tuple[str, str], ApplyRecord] = {}
     for item in records:
-        add_record(found, item)
-    return found
+        add_record(last, item)
+    return last
 
 
 def add_record(records: dict[tuple[str, str], ApplyRecord], item: ApplyRecord) -> None:
@@ -275,15 +275,15 @@ def pending(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -
     return tuple(
         member
         for member in wave.members
-        if not ((found := records.get((member.cluster, member.plan_id))) and found.succeeded)
+        if not ((record := records.get((member.cluster, member.plan_id))) and record.succeeded)
     )
 
 
 def gate_after(wave: PlannedWave, records: Mapping[tuple[str, str], ApplyRecord]) -> Gate:
     """The gate after a wave, from the records; a wave without changes is open."""
-    left = pending(wave, records)
-    failed = tuple(member.cluster for member in left if (member.cluster, member.plan_id) in records)
-    unfinished = tuple(member.cluster for member in left if (member.cluster, member.plan_id) not in records)
+    remaining = pending(wave, records)
+    failed = tuple(member.cluster for member in remaining if (member.cluster, member.plan_id) in records)
+    unfinished = tuple(member.cluster for member in remaining if (member.cluster, member.plan_id) not in records)
     ends = (records[key].finished for member in wave.members if (key := (member.cluster, member.plan_id)) in records)
     return Gate(wave.name, failed, unfinished, max(ends, default=0.0) + wave.soak, wave.max_failures, wave.unplanned)
 
@@ -301,7 +301,7 @@ def apply_record_text(ended: ApplyRecord) -> str:
 def parse_apply_records(text: str, plan: FleetPlan) -> list[ApplyRecord]:
     """The records of this plan's members; a last line that a crash cut off is left out."""
     wanted = {(member.cluster, member.plan_id) for member in plan.members}
-    found = []
+    records = []
     lines = text.split("\n")
     for number, line in enumerate(lines):
         if not line:
@@ -313,5 +313,5 @@ def parse_apply_records(text: str, plan: FleetPlan) -> list[ApplyRecord]:
                 continue
             raise ValueError(f"line {number + 1} of the record is damaged: {error}") from error
         if (ended.cluster, ended.plan_id) in wanted:
-            found.append(ended)
-    return found
+            records.append(ended)
+    return records

@@ -122,7 +122,9 @@ def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str)
         scope=tables.scope_digest(scope),
         buckets=tuple(_desired_bucket(part, place, number) for number, part in enumerate(parts)),
         topic_count=len(desired.topics),
-        wanted={kind: {key: _as_compared(one) for key, one in items.items()} for kind, items in desired.listed.items()},
+        wanted={
+            kind: {key: _as_compared(item) for key, item in items.items()} for kind, items in desired.listed.items()
+        },
     )
     if desired.expired:
         expired = {tables.row_of(binding): str(item.origin) for binding, item in desired.expired.items()}
@@ -206,14 +208,14 @@ def _desired_bucket(part: tables.BucketBindings[Origin], place: Place, number: i
 
 
 def _with_topics(reading: Reading, sides: Iterable[dict[str, Any]], topics: Iterable[Topic], place: Place) -> Reading:
-    found = list(sides)
-    if not found:
+    rows = list(sides)
+    if not rows:
         return reading
     configs = [
         {"topic": topic.name, "key": key, "value": value} for topic in topics for key, value in topic.configs.items()
     ]
     wanted = "" if reading.cluster_id else "desired-"
-    name, _ = place.put(f"{wanted}topics", pa.Table.from_pylist(found, tables.TOPIC_SCHEMA))
+    name, _ = place.put(f"{wanted}topics", pa.Table.from_pylist(rows, tables.TOPIC_SCHEMA))
     reading = replace(reading, topics=name)
     if configs:
         name, _ = place.put(f"{wanted}configs", pa.Table.from_pylist(configs, tables.CONFIG_SCHEMA))

@@ -193,20 +193,20 @@ def entries(run: FleetRun) -> Entries:
 
 def newest_entries(first: Entries, *others: Entries) -> Entries:
     """Of each cluster what was read last."""
-    found = dict(first)
+    newest = dict(first)
     for other in others:
         for cluster, entry in other.items():
-            if cluster not in found or entry[0] > found[cluster][0]:
-                found[cluster] = entry
-    return found
+            if cluster not in newest or entry[0] > newest[cluster][0]:
+                newest[cluster] = entry
+    return newest
 
 
-def _with_entries(run: FleetRun, found: Entries) -> FleetRun:
+def _with_entries(run: FleetRun, by_cluster: Entries) -> FleetRun:
     read_by: dict[str, list[str]] = {}
-    for cluster, (name, _) in sorted(found.items()):
+    for cluster, (name, _) in sorted(by_cluster.items()):
         if name != run.id:
             read_by.setdefault(name, []).append(cluster)
-    items = [found[cluster][1] for cluster in sorted(found)]
+    items = [by_cluster[cluster][1] for cluster in sorted(by_cluster)]
     return replace(
         run,
         readings=tuple(item for item in items if isinstance(item, Reading)),
@@ -242,16 +242,16 @@ class FleetStore:
         Other drivers wrote those at the same time. Raises :class:`NoRunError`, ``HeaderError`` or ``OSError``.
         """
         while True:
-            known = self.run_ids()
-            if not known:
+            names = self.run_ids()
+            if not names:
                 raise NoRunError(f"there is no snapshot of a fleet in {self.files.root}")
-            if run_id is not None and run_id not in known:
-                raise NoRunError(f"there is no run {run_id} in {self.files.root}: there are {', '.join(known)}")
+            if run_id is not None and run_id not in names:
+                raise NoRunError(f"there is no run {run_id} in {self.files.root}: there are {', '.join(names)}")
             try:
-                run = self._record(run_id or known[-1])
-                others = [self._record(name) for name in _beside(run, known)]
+                run = self._record(run_id or names[-1])
+                others = [self._record(name) for name in _beside(run, names)]
             except FileNotFoundError:
-                if self.run_ids() == known:
+                if self.run_ids() == names:
                     raise
                 continue  # another driver forgot it meanwhile: a newer run has what it had
             return _with_entries(run, newest_entries(entries(run), *map(entries, others))) if others else run
@@ -261,7 +261,7 @@ class FleetStore:
 
     def before(self, run_id: str) -> str | None:
         """The run before the given one, if there is one."""
-        earlier = [known for known in self.run_ids() if known < run_id]
+        earlier = [name for name in self.run_ids() if name < run_id]
         return earlier[-1] if earlier else None
 
     def next_time(self, now: datetime.datetime) -> datetime.datetime:
@@ -322,7 +322,7 @@ class FleetStore:
             over = names
             others = entries(self.run())
             own = newest_entries(
-                own, {one: found for one, found in others.items() if carries(one) or found[0] > run.id}
+                own, {cluster: entry for cluster, entry in others.items() if carries(cluster) or entry[0] > run.id}
             )
         return replace(_with_entries(replace(run, id=name), own), over=tuple(over[-_NAMED_RUNS:]))
 
@@ -351,13 +351,13 @@ class FleetStore:
         Raises ``HeaderError`` or ``OSError``.
         """
         has = entries(self.run()) if self.run_ids() else {}
-        found: dict[str, tuple[str, Reading]] = {}
+        readings: dict[str, tuple[str, Reading]] = {}
         for begun in self.files.names("begun"):
             for file in self.files.names(f"begun/{begun}"):
                 reading = fleet_drift.parse_reading(self.files.read(f"begun/{begun}/{file}").decode())
                 if reading.cluster not in has or has[reading.cluster][0] < begun:
-                    found[reading.cluster] = begun, reading
-        return found
+                    readings[reading.cluster] = begun, reading
+        return readings
 
     def compiled(self, key: str) -> FleetRun | None:
         """The desired state of this key, if it is compiled already."""

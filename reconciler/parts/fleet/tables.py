@@ -139,18 +139,18 @@ class BucketBindings(Generic[T]):
 
     def taken(self) -> tuple[list[Row], list[T]]:
         """The rows in order, and what is said of each; the part is empty then."""
-        found = sorted(zip(map(row_of, self._bindings), self._beside, strict=True), key=itemgetter(0))
+        pairs = sorted(zip(map(row_of, self._bindings), self._beside, strict=True), key=itemgetter(0))
         self._bindings, self._beside = [], []
-        return [row for row, _ in found], [beside for _, beside in found]
+        return [row for row, _ in pairs], [beside for _, beside in pairs]
 
 
 def in_buckets(bindings: Iterable[tuple[AclBinding, T]], buckets: int) -> list[BucketBindings[T]]:
     """The bindings of each bucket, with what is said of them; each binding is there once."""
-    found: list[BucketBindings[T]] = [BucketBindings() for _ in range(buckets)]
+    parts: list[BucketBindings[T]] = [BucketBindings() for _ in range(buckets)]
     for binding, beside in bindings:
         (_, name, _), (principal, *_) = binding
-        found[bucket_of(name, principal, buckets)].add(binding, beside)
-    return found
+        parts[bucket_of(name, principal, buckets)].add(binding, beside)
+    return parts
 
 
 # Digests of rows that do not depend on the engine.
@@ -180,7 +180,7 @@ _OF_TYPE: Final[Mapping[Any, pa.DataType]] = {
 }
 #: The columns of a topic by its fields; its configs are a table of their own. No column is of a type not named above.
 TOPIC_COLUMNS: Final = {
-    name: name.removeprefix("num_") for name in (one.name for one in fields(Topic)) if name != "configs"
+    name: name.removeprefix("num_") for name in (field.name for field in fields(Topic)) if name != "configs"
 }
 _TOPIC_TYPES: Final = get_type_hints(Topic)
 TOPIC_SCHEMA: Final = pa.schema(
@@ -209,18 +209,18 @@ def table_rows(table: pa.Table) -> list[Row]:
 
 def table_digest(table: pa.Table) -> str:
     """The digest of a table whose rows are in order (:mod:`reconciler.parts.fleet.tables` says of what)."""
-    found = hashlib.sha256(struct.pack("<q", table.num_rows))
+    digest = hashlib.sha256(struct.pack("<q", table.num_rows))
     for name in COLUMNS:
         column = table[name]
         if name in TEXT_COLUMNS:
             for chunk in column.chunks:
-                found.update(_bytes(pc.binary_length(chunk), 4))
+                digest.update(_bytes(pc.binary_length(chunk), 4))
             for chunk in column.chunks:
-                found.update(_text(chunk))
+                digest.update(_text(chunk))
         else:
             for chunk in column.chunks:
-                found.update(_bytes(chunk, 1))
-    return found.hexdigest()
+                digest.update(_bytes(chunk, 1))
+    return digest.hexdigest()
 
 
 def parquet(table: pa.Table) -> bytes:
@@ -318,8 +318,8 @@ class Files:
 
     def _listed(self, directory: str) -> list[Any]:
         with self._reached() as (system, base):
-            found = system.get_file_info(fs.FileSelector(f"{base}/{directory}", allow_not_found=True))
-        return [item for item in found if not item.base_name.startswith(".")]
+            listed = system.get_file_info(fs.FileSelector(f"{base}/{directory}", allow_not_found=True))
+        return [item for item in listed if not item.base_name.startswith(".")]
 
     @contextmanager
     def _reached(self) -> Iterator[tuple[Any, str]]:

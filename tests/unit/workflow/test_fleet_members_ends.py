@@ -31,7 +31,7 @@ from reconciler.manifest.manifests import load
 from reconciler.model.listing import Create
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet.app import apply as child
-from reconciler.parts.fleet.app.apply import ChildResult, ChildTask, MemberJob, record_of, told
+from reconciler.parts.fleet.app.apply import ChildResult, ChildTask, MemberJob, record_of, task_on_stdin
 from reconciler.parts.fleet.app.members import MemberConnections
 from reconciler.parts.fleet.app.plan import MemberPlan, PlanTerms, plan_members
 from reconciler.parts.fleet.app.runs import wanted
@@ -202,7 +202,7 @@ def test_a_child_ends_with_the_task_that_began_it(fleet: Path) -> None:
     os.mkfifo(fleet / "plan.json")  # to read it takes forever
     process = subprocess.Popen([sys.executable, "-P", "-c", child._CHILD], stdin=subprocess.PIPE, text=True)
     try:
-        with told(process, _task(fleet, "plan-1").text()), pytest.raises(subprocess.TimeoutExpired):
+        with task_on_stdin(process, _task(fleet, "plan-1").text()), pytest.raises(subprocess.TimeoutExpired):
             process.wait(3)
         assert process.wait(30) == -signal.SIGTERM
     finally:

@@ -48,11 +48,11 @@ class RemovableUnit:
     key: str
     number: int | None
     span: TextSpan
-    rights: "list[Right]" = field(default_factory=list)
+    rights: "list[UnitRight]" = field(default_factory=list)
     is_role: bool = False
 
 
-class Right(NamedTuple):
+class UnitRight(NamedTuple):
     """One binding that a unit declares for a cluster; ``place`` is the line and column that name its resource."""
 
     cluster: str
@@ -71,7 +71,7 @@ def declared_units(book: Book, page: Page, gone: Mapping[str, AbstractSet[AclBin
             unit = unit_at[_place(rule.origin)]
             unit.is_role |= isinstance(rule.action, RoleUse)
             unit.rights += [
-                Right(name, binding, place, binding in gone[name]) for binding, place in _bindings(book, name, rule)
+                UnitRight(name, binding, place, binding in gone[name]) for binding, place in _bindings(book, name, rule)
             ]
     return units
 
@@ -119,7 +119,7 @@ def _items(parent: TextSpan, key: str) -> Iterator[RemovableUnit]:
 
 
 #: Whether a text of a list has a say in a binding: the text as it is for the binding's cluster, and its place.
-Involved = Callable[[Right, str, tuple[int, int]], bool]
+Involved = Callable[[UnitRight, str, tuple[int, int]], bool]
 
 
 def lists(unit: RemovableUnit, *, names: bool) -> Iterator[tuple[TextSpan, Involved]]:
@@ -135,20 +135,20 @@ def lists(unit: RemovableUnit, *, names: bool) -> Iterator[tuple[TextSpan, Invol
             yield span, _INVOLVED.get(key, of_place)
 
 
-def of_principal(right: Right, text: str, place: tuple[int, int]) -> bool:
+def of_principal(right: UnitRight, text: str, place: tuple[int, int]) -> bool:
     """Whether it is the principal of the binding."""
     return right.binding.entry.principal == text
 
 
-def _of_operation(right: Right, text: str, place: tuple[int, int]) -> bool:
+def _of_operation(right: UnitRight, text: str, place: tuple[int, int]) -> bool:
     return right.binding.entry.operation.name == text
 
 
-def _of_host(right: Right, text: str, place: tuple[int, int]) -> bool:
+def _of_host(right: UnitRight, text: str, place: tuple[int, int]) -> bool:
     return right.binding.entry.host == text
 
 
-def of_place(right: Right, text: str, place: tuple[int, int]) -> bool:
+def of_place(right: UnitRight, text: str, place: tuple[int, int]) -> bool:
     """Whether it names the resource of the binding."""
     return right.place == place
 
@@ -198,7 +198,7 @@ class Reduction:
             for unit in self._units:
                 unit.rights = [right for right in unit.rights if not self._involves(named, gone, right, of_principal)]
 
-    def _gone(self, span: TextSpan, rights: Sequence[Right], involved: Involved) -> list[int]:
+    def _gone(self, span: TextSpan, rights: Sequence[UnitRight], involved: Involved) -> list[int]:
         """The items of a list all of whose bindings go, by number."""
         numbers = []
         for number in range(len(span.items)):
@@ -207,7 +207,7 @@ class Reduction:
                 numbers.append(number)
         return numbers
 
-    def _involves(self, span: TextSpan, numbers: Iterable[int], right: Right, involved: Involved) -> bool:
+    def _involves(self, span: TextSpan, numbers: Iterable[int], right: UnitRight, involved: Involved) -> bool:
         places = [place for number in numbers for place in _places(span.items[number])]
         return any(involved(right, self._texts[right.cluster].get(place, ""), place) for place in places)
 
@@ -419,7 +419,7 @@ def removable(book: Book, gone: Mapping[str, AbstractSet[AclBinding]]) -> dict[s
             rights = [right._replace(goes=right.binding in remaining.get(right.cluster, ())) for right in unit.rights]
             if all(right.goes for right in rights) or not any(right.goes for right in rights):
                 continue
-            together: dict[object, list[Right]] = defaultdict(list)
+            together: dict[object, list[UnitRight]] = defaultdict(list)
             for right in rights:
                 together[right.place if unit.is_role else right.binding].append(right)
             gone_whole = {key for key, group in together.items() if all(right.goes for right in group)}

@@ -85,12 +85,12 @@ def reaches(authorizer: Authorizer, topics: Iterable[str], memory: ReachMemory |
             yield from _of_one(common, seen, name, shown)
             continue
         key = name, frozenset(own.get(name, ())), everybody, authorizer.kafka_version
-        found = memory.rights.get(key)
-        if found is None:
+        rights = memory.rights.get(key)
+        if rights is None:
             held = (row for kind in _TYPES for row in common.of(name, kind))
-            found = memory.rights[key] = _rights(held, seen)
+            rights = memory.rights[key] = _rights(held, seen)
         place = memory.topics.setdefault(existing, len(memory.topics))
-        for right in found:
+        for right in rights:
             yield _reach(shown, right, _count(memory, place, existing, right.regions) if right.regions else 0)
 
 
@@ -132,10 +132,10 @@ class _SeenRegions:
 
     def count(self, regions: Iterable[Region]) -> int:
         """How many existing topics are in some of the regions."""
-        found = 0
+        covered = 0
         for region in regions:
-            found |= self._region(region)[2]
-        return found.bit_count()
+            covered |= self._region(region)[2]
+        return covered.bit_count()
 
     def text(self, region: Region) -> str:
         """The region in words."""
@@ -158,8 +158,8 @@ def _reach(principal: str, right: _Right, topics: int) -> AccessReach:
 
 def _decides_alone(authorizer: Authorizer) -> bool:
     """Whether the bindings of a principal and of everybody are all that decides about it, on any cluster."""
-    known = authorizer.interpretations.known and not authorizer.interpretations.least.default_allow
-    return known and not authorizer.broker_defects.types
+    certain = authorizer.interpretations.known and not authorizer.interpretations.least.default_allow
+    return certain and not authorizer.broker_defects.types
 
 
 def _count(memory: ReachMemory, place: int, existing: tuple[str, ...], regions: tuple[Region, ...]) -> int:
@@ -261,10 +261,10 @@ def _radius(units: Sequence[Unit], attempt: str, *, store: FleetStore) -> Iterat
         except Exception as error:  # one cluster's trouble must not hide the others
             yield json.dumps([reading.cluster, _why(error)], ensure_ascii=False)
             continue
-        for name, found in of_cluster.items():
-            sums[name] = found.with_others(sums.get(name, PrincipalReach()))
-    for name, found in sums.items():
-        yield json.dumps([name, *found], ensure_ascii=False)
+        for name, reach in of_cluster.items():
+            sums[name] = reach.with_others(sums.get(name, PrincipalReach()))
+    for name, reach in sums.items():
+        yield json.dumps([name, *reach], ensure_ascii=False)
 
 
 def _reached(rows: Iterable[AccessReach]) -> dict[str, PrincipalReach]:

@@ -103,7 +103,7 @@ def _evidence(given: Mapping[str, Any] | None) -> ApprovalEvidence | None:
     """The approvals of a task's text."""
     if given is None:
         return None
-    approvers = tuple(Approver(**one) for one in given["approvers"])
+    approvers = tuple(Approver(**approver) for approver in given["approvers"])
     lists = {name: tuple(given[name]) for name in ("authors", "left_out")}
     return ApprovalEvidence(**{**given, **lists, "approvers": approvers})
 
@@ -171,9 +171,9 @@ def _ended(result: Result) -> ChildResult:
     if result.succeeded and not result.interrupted:
         return ChildResult("", "", done, already)
     counts = {outcome: result.count(outcome) for outcome in Outcome if outcome not in (Outcome.DONE, Outcome.ALREADY)}
-    found = [result.stopped, *result.differences, *(f"{number} {name}" for name, number in counts.items() if number)]
+    reasons = [result.stopped, *result.differences, *(f"{number} {name}" for name, number in counts.items() if number)]
     reason = INTERRUPTED if result.interrupted else WorkflowError.reason
-    return ChildResult(reason, " ".join("; ".join(filter(None, found)).split()), done, already)
+    return ChildResult(reason, " ".join("; ".join(filter(None, reasons)).split()), done, already)
 
 
 def _stop_with_task() -> None:
@@ -269,9 +269,9 @@ class FleetApply:
     @classmethod
     def saved(cls, directory: Path) -> "FleetApply":
         """What a directory of plans holds; raises a :class:`WorkflowError`."""
-        found = read_fleet_plan(directory)
-        records = latest(read_record(directory, found.plan))
-        return cls(directory, found.plan, found.texts, found.digest, records)
+        plans = read_fleet_plan(directory)
+        records = latest(read_record(directory, plans.plan))
+        return cls(directory, plans.plan, plans.texts, plans.digest, records)
 
     def check_signed(self, rule: ApprovalRule | None) -> ApprovalEvidence | None:
         """Who has signed ``fleet.json``, and by the digests in it each cluster's plan, if the rule asks for it.
@@ -353,13 +353,13 @@ class FleetApply:
         interrupted: Callable[[], bool],
     ) -> Iterator[FleetEvent]:
         """A wave: a cluster begins as soon as another one has ended, and the record of that one is on disk."""
-        left, running = deque(pending(wave, self.records)), dict[Future[ApplyRecord], Member]()
+        waiting, running = deque(pending(wave, self.records)), dict[Future[ApplyRecord], Member]()
         pool = ThreadPoolExecutor(at_once)
         try:
             while True:
                 begin = []
                 if not interrupted() and not failures_exceeded(wave, latest(self._began)):
-                    begin = [left.popleft() for _ in range(min(len(left), at_once - len(running)))]
+                    begin = [waiting.popleft() for _ in range(min(len(waiting), at_once - len(running)))]
                 if begin:
                     yield BatchBegun(wave.name, tuple(member.cluster for member in begin))
                     for member in begin:
@@ -401,10 +401,10 @@ class FleetApply:
         gate = gate_after(wave, self.records)
         if gate.shut:
             return GateClosed(wave.name, gate)
-        while (left := gate.opens - time.time()) > 0:
+        while (seconds := gate.opens - time.time()) > 0:
             if not wait or interrupted():
                 return GateClosed(wave.name, gate)
-            time.sleep(min(left, 1.0))
+            time.sleep(min(seconds, 1.0))
         return None
 
 
@@ -471,7 +471,7 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
         start_new_session=True,
     )
     stopped = ""
-    with told(process, task.text()):
+    with task_on_stdin(process, task.text()):
         try:
             process.wait(terms.timeout)
         except subprocess.TimeoutExpired:
@@ -487,7 +487,7 @@ def _apply_one(job: MemberJob, scratch: Path, terms: ApplyTerms) -> ApplyRecord:
 
 
 @contextmanager
-def told(process: "subprocess.Popen[str]", text: str) -> Iterator[None]:
+def task_on_stdin(process: "subprocess.Popen[str]", text: str) -> Iterator[None]:
     """Its task on standard input, which stays open for the time of the block: its end tells that we are gone."""
     pipe = process.stdin
     assert pipe is not None  # noqa: S101 - as it was started

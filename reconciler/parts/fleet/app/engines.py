@@ -158,19 +158,19 @@ def task_secrets(
     ``connection`` is ``None`` where tasks connect to no cluster. With ``passwords``, also those of the passwords that
     tasks set.
     """
-    found = store_environment() if any("://" in place for place in places) else {}
+    environment = store_environment() if any("://" in place for place in places) else {}
     if connection is not None:
         of_aws = _signs_for_aws(connection)
         prefixes = password_prefixes(connection) if passwords else ()
         secret = secret_environment(connection.allow_env, prefixes)
         given = {name for name in secret if name in connection.allow_env or any(map(name.startswith, prefixes))}
-        found |= {name: value for name, value in secret.items() if of_aws or name in given}
-    return found
+        environment |= {name: value for name, value in secret.items() if of_aws or name in given}
+    return environment
 
 
 def _signs_for_aws(connection: ConnectionOptions) -> bool:
     """Whether some cluster takes AWS credentials; of clusters that only manifests describe, nothing is known here."""
     if connection.connections is None:
         return connection.trust_manifests
-    known = read_connections(connection.connections).values()
-    return any(_SIGNED in (*item.client.values(), *item.barrier_client.values()) for item in known)
+    connections = read_connections(connection.connections).values()
+    return any(_SIGNED in (*item.client.values(), *item.barrier_client.values()) for item in connections)

@@ -79,18 +79,18 @@ def live_readers(
 
 def file_readers(manifests: Manifests | None, files: Iterable[str]) -> list[SnapshotSource]:
     """Snapshot files as clusters: ``NAME=FILE``, or ``FILE`` for the cluster of its stem."""
-    found: dict[str, SnapshotSource] = {}
+    sources: dict[str, SnapshotSource] = {}
     for text in files:
         name, equals, file = text.partition("=")
         if not equals or "/" in name:
             name, file = Path(text).stem, text
-        if name in found:
+        if name in sources:
             raise RequestError(f"two files are given for cluster {name}")
         declaration = manifests.clusters.get(name) if manifests else None
         scope = declaration.scope if declaration else Scope()
         stated = stated_facts(declaration) if declaration else None
-        found[name] = SnapshotSource(name, scope, partial(read_file, str(Path(file).resolve())), stated)
-    return list(found.values())
+        sources[name] = SnapshotSource(name, scope, partial(read_file, str(Path(file).resolve())), stated)
+    return list(sources.values())
 
 
 def topic_names(manifests: Manifests, cluster: ClusterDeclaration, as_of: datetime.date) -> tuple[str, ...]:
@@ -160,12 +160,12 @@ NOBODY: Final = "(nobody)"
 def differences_by_team(drift: FleetDrift, store: FleetStore, manifests: Manifests) -> dict[str, Mapping[str, int]]:
     """Differences of each cluster by team; what no manifest with a team speaks of is nobody's."""
     files = _teams(manifests)
-    found: dict[str, Mapping[str, int]] = {}
+    counts: dict[str, Mapping[str, int]] = {}
     for item in drift.differing:
         principals = _principals(manifests, item.cluster)
         changes = changes_of(store.files, item.files, item.cluster)[0]
-        found[item.cluster] = Counter(_team(change.change, change.origin, files, principals) for change in changes)
-    return found
+        counts[item.cluster] = Counter(_team(change.change, change.origin, files, principals) for change in changes)
+    return counts
 
 
 def _teams(manifests: Manifests) -> dict[str, str]:

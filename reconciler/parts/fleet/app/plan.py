@@ -134,24 +134,25 @@ def plan_fleet(
     loaded(terms.texts)  # tasks that are forked from here then have them
     lists = engine.shared_out(fleet.clusters, max(limits.at_once, CLUSTERS_IN_A_TASK))
     lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters", tally=_tally)
-    made = _told_apart(list(map(MemberPlan.parse, lines)))
-    notes = {item.cluster: item.notes for item in sorted(made, key=lambda item: item.cluster) if item.notes}
-    texts = {item.cluster: item.text for item in made if item.text}
-    return PlannedFleet(assembled(fleet, made, moment_text(as_of), commit), texts, notes)
+    plans = _told_apart(list(map(MemberPlan.parse, lines)))
+    notes = {item.cluster: item.notes for item in sorted(plans, key=lambda item: item.cluster) if item.notes}
+    texts = {item.cluster: item.text for item in plans if item.text}
+    return PlannedFleet(assembled(fleet, plans, moment_text(as_of), commit), texts, notes)
 
 
 def _tally(line: str) -> Mapping[str, int]:
-    made = MemberPlan.parse(line)
-    steps, deletes = (made.member.steps, made.member.deletes) if made.member is not None else (0, 0)
-    kinds = {"clusters differ": made.member is not None, "not planned": made.failure is not None}
+    plan = MemberPlan.parse(line)
+    steps, deletes = (plan.member.steps, plan.member.deletes) if plan.member is not None else (0, 0)
+    kinds = {"clusters differ": plan.member is not None, "not planned": plan.failure is not None}
     return {**kinds, "steps": steps, "deletions": deletes}
 
 
-def _told_apart(made: Sequence[MemberPlan]) -> list[MemberPlan]:
+def _told_apart(plans: Sequence[MemberPlan]) -> list[MemberPlan]:
     """Without a plan for clusters that are one under several names: none of their connections is believed."""
-    found = same_cluster({item.cluster: item.cluster_id for item in made})
+    duplicates = same_cluster({item.cluster: item.cluster_id for item in plans})
     return [
-        MemberPlan(item.cluster, failure=why) if (why := found.get(item.cluster)) is not None else item for item in made
+        MemberPlan(item.cluster, failure=why) if (why := duplicates.get(item.cluster)) is not None else item
+        for item in plans
     ]
 
 
@@ -165,21 +166,21 @@ def plan_members(clusters: Sequence[str], attempt: str, *, terms: PlanTerms) -> 
         yield from (MemberPlan.failed(name, "not_planned", f"{error}").line() for name in clusters)
         return
     most, seconds = terms.limits.at_once, terms.limits.timeout
-    for name, made in in_time(clusters, lambda name: _plan_one(name, manifests, terms), most, seconds):
+    for name, planned in in_time(clusters, lambda name: _plan_one(name, manifests, terms), most, seconds):
         late = f"no plan in {seconds:g} s"
-        found = made or MemberPlan.failed(name, "timed_out", late, "Is it reachable from here?")
-        yield found.line()
+        plan = planned or MemberPlan.failed(name, "timed_out", late, "Is it reachable from here?")
+        yield plan.line()
 
 
 def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
-    told: list[str] = []
+    notes: list[str] = []
 
     def tell(note: Note) -> None:
         if isinstance(note, ClientNote):
-            told.append(note.text)
+            notes.append(note.text)
 
-    made = _made(name, manifests, terms, tell)
-    return replace(made, notes="; ".join(filter(None, (*told, made.notes))))
+    plan = _made(name, manifests, terms, tell)
+    return replace(plan, notes="; ".join(filter(None, (*notes, plan.notes))))
 
 
 def _made(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> MemberPlan:
@@ -228,9 +229,9 @@ def member_of(cluster: str, plan: Plan, text: str) -> Member:
     )
 
 
-def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
+def assembled(fleet: Fleet, plans: Iterable[MemberPlan], day: str, commit: str | None) -> FleetPlan:
     """The fleet's plan from what came of each cluster."""
-    by_name = {item.cluster: item for item in made}
+    by_name = {item.cluster: item for item in plans}
     ordered = [by_name[name] for name in sorted(by_name)]
     return FleetPlan(
         fleet.name,
@@ -238,7 +239,7 @@ def assembled(fleet: Fleet, made: Iterable[MemberPlan], day: str, commit: str | 
         tuple(
             PlannedWave(
                 wave.name,
-                tuple(found for name in wave.clusters if (found := by_name[name].member) is not None),
+                tuple(member for name in wave.clusters if (member := by_name[name].member) is not None),
                 wave.soak,
                 wave.max_failures,
                 tuple(name for name in wave.clusters if by_name[name].failure is not None),

@@ -112,8 +112,8 @@ def _with_absent(run: FleetRun, manifests: Manifests) -> FleetRun:
     """The run, with a failure for each cluster of a fleet that it does not speak of: nothing is known of it either."""
     names: list[str | None] = [*manifests.fleets] or [None]
     fleets = [fleet_of(manifests, name) for name in names]
-    known = {item.cluster for item in run.readings} | {item.cluster for item in run.failures}
-    absent = sorted({name for fleet in fleets for name in fleet.clusters} - known)
+    present = {item.cluster for item in run.readings} | {item.cluster for item in run.failures}
+    absent = sorted({name for fleet in fleets for name in fleet.clusters} - present)
     failures = (Failure(name, "not_read", "the cluster is not in this run", attempts=0) for name in absent)
     return replace(run, failures=(*run.failures, *failures))
 
@@ -123,13 +123,13 @@ def furthest(drift: FleetDrift, limit: int) -> FleetAnswer:
 
     A small cluster with ten differences is further from what is declared than a large one with twenty.
     """
-    found = []
+    shares = []
     for item in drift.differing:
         counts = item.counts or DriftCounts()
         differences = counts.changes + counts.left
-        found.append((differences / max(1, counts.desired + counts.owned), differences, item.cluster))
-    found.sort(key=lambda row: (-row[0], -row[1], row[2]))
-    rows: list[list[object]] = [[name, count, round(100 * share, 2)] for share, count, name in found]
+        shares.append((differences / max(1, counts.desired + counts.owned), differences, item.cluster))
+    shares.sort(key=lambda row: (-row[0], -row[1], row[2]))
+    rows: list[list[object]] = [[name, count, round(100 * share, 2)] for share, count, name in shares]
     return _limited(["cluster", "differences", "percent"], rows, limit)
 
 
@@ -144,8 +144,8 @@ def ask_fleet(
         return _limited(*holders(engine, store, run, manifests, asked.who_can), asked.limit)
     if asked.outliers:
         groups = {reading.cluster: _group(reading.cluster, manifests, asked.by_label) for reading in run.readings}
-        found = outliers(engine, store.files, run, OutlierQuestion(groups, asked.rare, asked.limit + 1))
-        return _limited([*OUTLIER_COLUMNS], found, asked.limit)
+        rows = outliers(engine, store.files, run, OutlierQuestion(groups, asked.rare, asked.limit + 1))
+        return _limited([*OUTLIER_COLUMNS], rows, asked.limit)
     if asked.blast_radius:
         reached, unjudged = blast_radius(engine, store, run, manifests)
         return replace(_limited(*reached, asked.limit), unjudged=unjudged)

@@ -129,13 +129,13 @@ def take(
     if resume:
         wanted = {reader.cluster for reader in readers}
         try:
-            begun = {cluster: one for cluster, one in store.begun().items() if cluster in wanted}
+            begun = {cluster: entry for cluster, entry in store.begun().items() if cluster in wanted}
         except (HeaderError, OSError) as error:
             raise WorkflowError(f"what was read before cannot be read: {error}", "do not resume") from error
         readers = [reader for reader in readers if reader.cluster not in begun]
     try:
         began = store.next_time(now())
-        read_by = {name: tuple(one for one in begun if begun[one][0] == name) for name, _ in begun.values()}
+        read_by = {name: tuple(cluster for cluster in begun if begun[cluster][0] == name) for name, _ in begun.values()}
         readings = tuple(reading for _, reading in begun.values())
         run = FleetRun(run_name(began), moment_text(began), readings, read_by=read_by)
         return collect(engine, store, readers, run, patience, carries)
@@ -214,19 +214,19 @@ def read_fleet_plan(directory: Path) -> SavedPlans:
     texts, answered = {}, {}
     for member in plan.members:
         file = directory / member.file
-        found, digest = saved_plan(str(file))
+        saved, digest = saved_plan(str(file))
         texts[member.cluster] = file.read_text(encoding="utf-8")
         # All that the fleet's plan says of it: what people agree to is shown by that, and no id covers the counts.
-        named = replace(member_of(found.terms.cluster, found, texts[member.cluster]), file=member.file)
+        named = replace(member_of(saved.terms.cluster, saved, texts[member.cluster]), file=member.file)
         if named != member:
             message = f"{member.file} is not the plan that {FLEET_FILE} names for cluster {member.cluster}"
             raise StaleError(message, "plan again")
-        if not found.options.declared:
+        if not saved.options.declared:
             # The id that a member is performed by stands beside it: that vouches for nothing.
             raise StaleError(f"{member.file} does more than manifests ask for: no plan of a fleet does", "plan again")
         if file_digest(texts[member.cluster]) != digest:
             raise StaleError(f"{member.file} was changed while it was read", "apply again")
-        answered[member.cluster] = found.cluster_id
+        answered[member.cluster] = saved.cluster_id
     if same := same_cluster(answered):
         first = min(same.values())
         raise StaleError(f"{first.cluster} {first.message}", first.advice)

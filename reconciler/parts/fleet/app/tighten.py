@@ -106,13 +106,13 @@ def _known(name: str, clusters: Sequence[str]) -> str:
 
 def _by_directory(place: str, clusters: Sequence[str]) -> list[LogPart]:
     """``PLACE/NAME/…`` for cluster NAME; files of PLACE itself are of the clusters that their events name."""
-    found = find_parts("", place, deep=False)
-    for name in directories(place) if not found or found[0].file.rstrip("/") != place.rstrip("/") else ():
+    parts = find_parts("", place, deep=False)
+    for name in directories(place) if not parts or parts[0].file.rstrip("/") != place.rstrip("/") else ():
         if not name.startswith("."):
-            found += find_parts(_known(name, clusters), f"{place.rstrip('/')}/{name}")
-    if not found:
+            parts += find_parts(_known(name, clusters), f"{place.rstrip('/')}/{name}")
+    if not parts:
         raise RequestError(f"there are no logs in {place}", "it holds a directory for each cluster")
-    return found
+    return parts
 
 
 def planned_changes(place: str, run: FleetRun) -> Changes:
@@ -161,9 +161,9 @@ def fleet_usage(
     desired = compile_desired(engine, store, given.sources, clusters, given.as_of)
     subjects, failed = subjects_of(given.manifests, run, desired, clusters)
     tried = [_changed(replace(subject, to_desired=replay), plans) for subject in subjects]
-    told = read_logs(engine, store.files, logs.parts, tried, logs.question)
-    usages = sorted((*told.clusters, *failed), key=lambda usage: usage.cluster)
-    return LogFindings(tuple(usages), told.unassigned)
+    findings = read_logs(engine, store.files, logs.parts, tried, logs.question)
+    usages = sorted((*findings.clusters, *failed), key=lambda usage: usage.cluster)
+    return LogFindings(tuple(usages), findings.unassigned)
 
 
 def subjects_of(
@@ -171,7 +171,7 @@ def subjects_of(
 ) -> tuple[list[LoggedCluster], list[ClusterUsage]]:
     """The clusters that can be judged, by a run or what is declared where there is none; and the others, with why."""
     subjects, failed = [], []
-    failures = {item.cluster: item for found in (desired, run) if found for item in found.failures}
+    failures = {item.cluster: item for fleet_run in (desired, run) if fleet_run for item in fleet_run.failures}
     for name in clusters:
         reading = run.reading(name) if run else None
         if name in failures:
@@ -266,7 +266,7 @@ def seen_on(subject: LoggedCluster, counted: Iterable[Counted], *, task: Tighten
             evidence.period,
             evidence.usage,
             {name: days for name, days in evidence.principals.items() if name in theirs},
-            {name: frozenset(found) for name, found in evidence.creates.items() if name in theirs},
+            {name: frozenset(created) for name, created in evidence.creates.items() if name in theirs},
         ),
         decisions=evidence.decisions,
     )
@@ -315,11 +315,11 @@ def _evidence(
 ) -> tuple[UsageEvidence, Summary]:
     version = Authorizer((), kafka_version=subject.kafka_version).kafka_version
     evidence, summary = UsageEvidence(bindings, version), Summary()
-    for event, found in counted:
+    for event, counts in counted:
         if event is None:
-            summary += found
+            summary += counts
         else:
-            evidence.see(event, found.tally, found.days)
+            evidence.see(event, counts.tally, counts.days)
     evidence.period = period_of(summary.days, task.window)
     return evidence, summary
 
@@ -378,9 +378,9 @@ def tighten_fleet(
         with sound():
             book = read(texts_of(given.manifests))
         fleet = _Fleet(given, book, path, connection, options, counted, task, subjects, run is not None)
-        found, edit = fleet.narrowed([item for item in seen if not item.failure])
+        tightenings, edit = fleet.narrowed([item for item in seen if not item.failure])
     failed |= fleet.failed
-    judged = tuple(item for item in sorted(found, key=lambda item: item.cluster) if item.cluster not in failed)
+    judged = tuple(item for item in sorted(tightenings, key=lambda item: item.cluster) if item.cluster not in failed)
     return FleetTightening(judged, edit, dict(sorted(failed.items())), unassigned)
 
 
@@ -404,7 +404,7 @@ class _Fleet:
         day = instant_of(self.given.as_of).date()
         none = ManifestEdit(self.path, texts_of(self.given.manifests))
         scopes = {item.cluster: self._scope(item.cluster) for item in seen}
-        found = {
+        tightenings = {
             item.cluster: tighten.Tightening(
                 item.cluster,
                 Basis.DESIRED if self.live else Basis.DECLARED,
@@ -417,15 +417,15 @@ class _Fleet:
             )
             for item in seen
         }
-        judged = {item.cluster: item for item in seen if not found[item.cluster].thin}
+        judged = {item.cluster: item for item in seen if not tightenings[item.cluster].thin}
         shared = SharedRights(
             {
                 name: [(right.binding, right.place) for right in declared_rights(self.book, name)]
                 for name in self.book.clusters
             }
         )
-        edit = self._proposed({name: scopes[name] for name in judged}, judged, shared, found)
-        return [replace(item, edit=edit) for item in found.values()], edit
+        edit = self._proposed({name: scopes[name] for name in judged}, judged, shared, tightenings)
+        return [replace(item, edit=edit) for item in tightenings.values()], edit
 
     def _scope(self, name: str) -> tighten.TightenScope:
         wanted = desired(self.given.manifests, name, self.given.as_of)
@@ -438,9 +438,9 @@ class _Fleet:
         scopes: Mapping[str, tighten.TightenScope],
         seen: Mapping[str, SeenOnCluster],
         shared: SharedRights,
-        found: dict[str, tighten.Tightening],
+        tightenings: dict[str, tighten.Tightening],
     ) -> ManifestEdit:
-        """The edit; what is narrowed and held is written into ``found``."""
+        """The edit; what is narrowed and held is written into ``tightenings``."""
         usages = shared.seen_by_all({name: item.usage for name, item in seen.items()})
         then = DeclaredThen(self.path, self.connection)
         rights, broken = {name: scope.rights for name, scope in scopes.items()}, frozenset[tighten.RoleGrant]()
@@ -453,9 +453,9 @@ class _Fleet:
         while True:
             suggested = {name: suggest(rights[name], usages[name], self.options.bounds, holds[name]) for name in scopes}
             proven, held, replayed = self._proven({n: item.narrowings for n, item in suggested.items()}, shared)
-            made = tighten.edited(self.path, texts_of(self.given.manifests), proven, self.given.as_of, self.connection)
-            if made.files:
-                after = read(made.after)
+            edit = tighten.edited(self.path, texts_of(self.given.manifests), proven, self.given.as_of, self.connection)
+            if edit.files:
+                after = read(edit.after)
                 more = frozenset(
                     role
                     for name in scopes
@@ -469,10 +469,10 @@ class _Fleet:
             rights = {name: tighten.as_plain(scope.rights, broken) for name, scope in scopes.items()}
         for name, item in suggested.items():
             stays = tuple(sorted({*item.held, *held.get(name, ())}))
-            found[name] = replace(
-                found[name], narrowings=tuple(proven.get(name, ())), held=stays, replayed=replayed.get(name, 0)
+            tightenings[name] = replace(
+                tightenings[name], narrowings=tuple(proven.get(name, ())), held=stays, replayed=replayed.get(name, 0)
             )
-        return made
+        return edit
 
     def _proven(
         self, suggested: Mapping[str, Sequence[Narrowing]], shared: SharedRights
@@ -490,16 +490,16 @@ class _Fleet:
             self.failed |= {result.cluster: result.failure for result in results if result.failure}
             _keep(held, {result.cluster: result.held for result in results})
             wanted = {result.cluster: result.narrowings for result in results}
-            if all(len(wanted[name]) == len(found) for name, found in agreed.items()):
+            if all(len(wanted[name]) == len(narrowings) for name, narrowings in agreed.items()):
                 return agreed, held, {result.cluster: result.replayed for result in results}
 
 
 def _keep(held: dict[str, list[Held]], more: Mapping[str, Sequence[Held]]) -> None:
-    for name, found in more.items():
-        held.setdefault(name, []).extend(found)
+    for name, additions in more.items():
+        held.setdefault(name, []).extend(additions)
 
 
-def fleet_tighten_output(found: FleetTightening) -> FleetTightenOutput:
+def fleet_tighten_output(tightening: FleetTightening) -> FleetTightenOutput:
     """What was found on each cluster, and of which nothing is known."""
-    failed = tuple(FailedClusterEntry(name, why) for name, why in found.failed.items())
-    return FleetTightenOutput(tuple(map(tighten.tighten_output, found.clusters)), failed)
+    failed = tuple(FailedClusterEntry(name, why) for name, why in tightening.failed.items())
+    return FleetTightenOutput(tuple(map(tighten.tighten_output, tightening.clusters)), failed)

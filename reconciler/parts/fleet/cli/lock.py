@@ -41,34 +41,34 @@ def command(*, yes: bool, operator: str | None, connection: ConnectionOptions, o
     ask(safe(f"Deny {given.principal} everything on {counted(len(names), 'cluster')}?"), yes=yes)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         lock = partial(_lock, given, RecordOptions(operator=operator), connection)
-        found = dict(zip(names, pool.map(lock, names), strict=True))
+        results = dict(zip(names, pool.map(lock, names), strict=True))
     if output == "json":
         clusters = [
             locked_document(result) if isinstance(result, Locked) else {"cluster": name, "failure": str(result)}
-            for name, result in found.items()
+            for name, result in results.items()
         ]
         out_json(OutputKind.FLEET_LOCK, {"principal": given.principal, "clusters": clusters})
     else:
-        out([line for name, result in found.items() for line in _lines(name, result)])
-    good = all(isinstance(result, Locked) and result.succeeded for result in found.values())
+        out([line for name, result in results.items() for line in _lines(name, result)])
+    good = all(isinstance(result, Locked) and result.succeeded for result in results.values())
     return Exit.OK if good else Exit.ERROR
 
 
 def _lock(given: LockTerms, records: RecordOptions, connection: ConnectionOptions, name: str) -> Locked | WorkflowError:
     try:
-        with lockable(None, name, given, connection) as found:
-            return found.lock(records)
+        with lockable(None, name, given, connection) as principal:
+            return principal.lock(records)
     except WorkflowError as error:
         return error
 
 
-def _lines(name: str, found: Locked | WorkflowError) -> Iterator[str]:
-    if isinstance(found, WorkflowError):
-        yield safe(f"{name}: not locked: {found}")
+def _lines(name: str, result: Locked | WorkflowError) -> Iterator[str]:
+    if isinstance(result, WorkflowError):
+        yield safe(f"{name}: not locked: {result}")
         return
-    yield locked_lines(found)[0]
-    yield from (f"  not denied: {safe(gap)}" for gap in found.gaps)
-    yield from (f"  {safe(note)}" for note in found.notes if note.startswith("delegation tokens"))
-    yield from map(safe, other_lines(found))
-    if found.doubt:
-        yield f"  {safe(found.doubt)}"
+    yield locked_lines(result)[0]
+    yield from (f"  not denied: {safe(gap)}" for gap in result.gaps)
+    yield from (f"  {safe(note)}" for note in result.notes if note.startswith("delegation tokens"))
+    yield from map(safe, other_lines(result))
+    if result.doubt:
+        yield f"  {safe(result.doubt)}"

@@ -312,10 +312,10 @@ def _told(event: FleetEvent) -> Exit:
 
 def _check_consent(plan: FleetPlan, ids: tuple[str, ...], *, yes: bool, expand: bool) -> None:
     if ids:
-        if left := not_covered(plan, ids):
-            names = [f"{member.cluster}: {member.change_id}" for member in left]
+        if unapproved := not_covered(plan, ids):
+            names = [f"{member.cluster}: {member.change_id}" for member in unapproved]
             raise CommandError(
-                f"nobody approved the plans of {len(left)} clusters; the fleet's id is\n  {fleet_plan_id(plan)}\n  "
+                f"nobody approved the plans of {len(names)} clusters; the fleet's id is\n  {fleet_plan_id(plan)}\n  "
                 + "\n  ".join(names),
                 "name every change with --require-id, or plan again; nothing was sent",
                 Exit.STALE,
@@ -390,10 +390,10 @@ def fleet_plan_lines(plan: FleetPlan, style: Style = plain, *, expand: bool = Fa
 def fleet_summary(plan: FleetPlan) -> str:
     """``2 clusters to change, 9 steps, 0 deletions, widens in 1; 97 need nothing, 1 not planned``."""
     refused = sum(item.refused for item in plan.refused)
-    left = f", {counted(refused, 'change')} refused in {counted(len(plan.refused), 'cluster')}" if refused else ""
+    refusals = f", {counted(refused, 'change')} refused in {counted(len(plan.refused), 'cluster')}" if refused else ""
     doubt = f"{len(plan.unmoved):,} to look at, " if plan.unmoved else ""
     return (
-        f"{counted(len(plan.members), 'cluster')} to change, {_size(plan.members)}{_counted_effects(plan)}{left}; "
+        f"{counted(len(plan.members), 'cluster')} to change, {_size(plan.members)}{_counted_effects(plan)}{refusals}; "
         f"{len(plan.unchanged):,} need nothing, {doubt}{len(plan.failures):,} not planned"
     )
 
@@ -454,8 +454,8 @@ def _waves(plan: FleetPlan, shown: Collection[str], style: Style, *, expand: boo
     shut = next((number for number, wave in enumerate(plan.waves[:-1]) if _stays_shut(wave)), None)
 
     def folded(number: int) -> bool:
-        found = any(member.cluster in shown for member in plan.waves[number].members)
-        return not (expand or found or number == shut or len(plan.waves) <= FEW)
+        has_shown = any(member.cluster in shown for member in plan.waves[number].members)
+        return not (expand or has_shown or number == shut or len(plan.waves) <= FEW)
 
     for fold, run in groupby(range(len(plan.waves)), key=folded):
         numbers = list(run)
@@ -504,16 +504,16 @@ def _failures(failures: Sequence[Failure], style: Style, *, expand: bool) -> Ite
     ordered = sorted(failures, key=lambda item: item.code not in _JUDGED)
     reasons = (((item.code, item.message, item.advice), item.cluster) for item in ordered)
     for (code, message, advice), names in _alike(reasons).items():
-        said = f"  not planned: {cluster_names(names, expand=expand)}: {safe(code)}: {safe(message)}"
-        yield style("error", said) + (f"\n      {safe(advice)}" if advice else "")
+        text = f"  not planned: {cluster_names(names, expand=expand)}: {safe(code)}: {safe(message)}"
+        yield style("error", text) + (f"\n      {safe(advice)}" if advice else "")
 
 
 def _refused(plan: FleetPlan, style: Style, *, expand: bool) -> Iterator[str]:
     """Clusters of whose changes guards left out some; those with as many share a line."""
     ordered = sorted(plan.refused, key=lambda item: -item.refused)
     for refused, names in _alike((item.refused, item.cluster) for item in ordered).items():
-        said = f"{counted(refused, 'change')} refused, and not in the plan: reconciler show names them"
-        yield style("error", f"  {cluster_names(names, expand=expand)}: {said}")
+        text = f"{counted(refused, 'change')} refused, and not in the plan: reconciler show names them"
+        yield style("error", f"  {cluster_names(names, expand=expand)}: {text}")
 
 
 def _size(members: Collection[Member]) -> str:
@@ -552,14 +552,14 @@ def fleet_result_lines(
 ) -> Iterator[str]:
     """How far the fleet is: what failed by name, the rest counted by wave."""
     for wave in plan.waves:
-        found = [records.get((member.cluster, member.plan_id)) for member in wave.members]
-        done = sum(1 for item in found if item is not None and item.succeeded)
-        for item in found:
+        outcomes = [records.get((member.cluster, member.plan_id)) for member in wave.members]
+        done = sum(1 for item in outcomes if item is not None and item.succeeded)
+        for item in outcomes:
             if item is not None and not item.succeeded:
                 yield style("error", f"  {safe(item.cluster)}: {safe(item.reason)}: {safe(item.message)}")
-        waiting = sum(1 for item in found if item is None)
+        waiting = sum(1 for item in outcomes if item is None)
         yield (
             f"wave {safe(wave.name)}: {done:,} of {counted(len(wave.members), 'cluster')} as planned, "
-            f"{len(found) - done - waiting:,} failed, {waiting:,} not begun"
+            f"{len(outcomes) - done - waiting:,} failed, {waiting:,} not begun"
             + (f", {len(wave.unplanned):,} not planned" if wave.unplanned else "")
         )

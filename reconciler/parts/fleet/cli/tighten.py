@@ -96,36 +96,36 @@ def command(
         parts = tighten.log_parts(places, given.fleet.clusters)
         engine.sized(total(parts), BYTES_IN_A_TASK)
         engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
-        found = tighten.tighten_fleet(engine(), place, given, parts, options, connection, path=path, run=run)
-    told = tighten.fleet_tighten_output(found)
-    info_lines(fleet_tighten_lines(told, style_for(sys.stderr), shown=show))
+        tightening = tighten.tighten_fleet(engine(), place, given, parts, options, connection, path=path, run=run)
+    document = tighten.fleet_tighten_output(tightening)
+    info_lines(fleet_tighten_lines(document, style_for(sys.stderr), shown=show))
     keep(
         OutputKind.FLEET_TIGHTEN,
-        found.edit,
+        tightening.edit,
         keeping,
         message=f"Narrow access of fleet {given.fleet.name} to what was used",
         output=output,
         nothing="Nothing to tighten.",
-        extra={"tightenedFleet": FLEET_TIGHTEN.write(told)},
+        extra={"tightenedFleet": FLEET_TIGHTEN.write(document)},
     )
-    return _status(found)
+    return _status(tightening)
 
 
-def _status(found: tighten.FleetTightening) -> int:
-    for name, why in found.failed.items():
+def _status(tightening: tighten.FleetTightening) -> int:
+    for name, why in tightening.failed.items():
         error(f"nothing can be said of {safe(name)}: {safe(why)}")
-    for text in _broken(found):
+    for text in _broken(tightening):
         error(f"a log file could not be read to the end: {safe(text)}")
-    if found.unassigned.lines:
-        info(f"{found.unassigned.lines:,} lines are of no known cluster")
+    if tightening.unassigned.lines:
+        info(f"{tightening.unassigned.lines:,} lines are of no known cluster")
     return worst(
-        Exit.ERROR if found.failed or any(_broken(found)) else Exit.OK,
-        Exit.FAILED_CHECK if any(cluster.thin for cluster in found.clusters) else Exit.OK,
+        Exit.ERROR if tightening.failed or any(_broken(tightening)) else Exit.OK,
+        Exit.FAILED_CHECK if any(cluster.thin for cluster in tightening.clusters) else Exit.OK,
     )
 
 
-def _broken(found: tighten.FleetTightening) -> Iterator[str]:
-    for summary in (*(cluster.summary for cluster in found.clusters), found.unassigned):
+def _broken(tightening: tighten.FleetTightening) -> Iterator[str]:
+    for summary in (*(cluster.summary for cluster in tightening.clusters), tightening.unassigned):
         yield from summary.broken
 
 
@@ -182,13 +182,13 @@ def usage_command(*, show: int, spark: fleet.SparkOptions, output: str, **option
     """
     asked = _UsageOptions(**options)
     _check(asked)
-    run_id, told = _told(asked, spark)
+    run_id, findings = _told(asked, spark)
     if output == "json":
-        out_json(OutputKind.FLEET_USAGE, _document(run_id, asked, told))
+        out_json(OutputKind.FLEET_USAGE, _document(run_id, asked, findings))
     else:
         title = "Use by the logs, of what is declared" if run_id is None else f"Use by the logs, of snapshot {run_id}"
-        out(usage_lines(title, told.clusters, told.unassigned, style_for(sys.stdout), shown=show))
-    return _usage_status(told)
+        out(usage_lines(title, findings.clusters, findings.unassigned, style_for(sys.stdout), shown=show))
+    return _usage_status(findings)
 
 
 def _check(asked: _UsageOptions) -> None:
@@ -210,30 +210,32 @@ def _told(asked: _UsageOptions, spark: fleet.SparkOptions) -> tuple[str | None, 
         engine.sized(total(logs.parts), BYTES_IN_A_TASK)
         engine.sized(len(given.fleet.clusters), CLUSTERS_IN_A_TASK)
         plans = tighten.planned_changes(asked.plan, run) if asked.plan is not None and run is not None else None
-        told = tighten.fleet_usage(engine(), store, given, logs, run, plans=plans, replay=asked.replay)
-    return None if run is None else run.id, told
+        findings = tighten.fleet_usage(engine(), store, given, logs, run, plans=plans, replay=asked.replay)
+    return None if run is None else run.id, findings
 
 
-def _document(run_id: str | None, asked: _UsageOptions, told: LogFindings) -> dict[str, Any]:
+def _document(run_id: str | None, asked: _UsageOptions, findings: LogFindings) -> dict[str, Any]:
     return {
         "run": run_id,
         "since": None if asked.since is None else asked.since.isoformat(),
         "until": None if asked.until is None else asked.until.isoformat(),
-        "clusters": [usage_document(usage) for usage in told.clusters],
-        "unassigned": reading_document(told.unassigned),
+        "clusters": [usage_document(usage) for usage in findings.clusters],
+        "unassigned": reading_document(findings.unassigned),
     }
 
 
-def _usage_status(told: LogFindings) -> Exit:
-    failed = [usage.cluster for usage in told.clusters if usage.failure]
+def _usage_status(findings: LogFindings) -> Exit:
+    failed = [usage.cluster for usage in findings.clusters if usage.failure]
     if failed:
         error(f"nothing can be said of {', '.join(failed)}")
-    broken = [text for summary in (*(u.summary for u in told.clusters), told.unassigned) for text in summary.broken]
+    broken = [
+        text for summary in (*(u.summary for u in findings.clusters), findings.unassigned) for text in summary.broken
+    ]
     if broken:
         error(f"{len(broken)} log file{'' if len(broken) == 1 else 's'} could not be read to the end")
     return worst(
         Exit.ERROR if failed or broken else Exit.OK,
-        Exit.FAILED_CHECK if any(map(_breaks, told.clusters)) else Exit.OK,
+        Exit.FAILED_CHECK if any(map(_breaks, findings.clusters)) else Exit.OK,
     )
 
 

@@ -346,8 +346,8 @@ def cause(error: Exception) -> str:
     if _TRACEBACK in text:
         # Places are indented, and the error is not.
         after = (line for line in text.rpartition(_TRACEBACK)[2].splitlines() if line.strip())
-        if (found := next((line for line in after if not line[0].isspace()), None)) is not None:
-            return found.strip()
+        if (error_line := next((line for line in after if not line[0].isspace()), None)) is not None:
+            return error_line.strip()
     lines = [line.strip(": ") for line in text.splitlines() if line.strip()]
     if len(lines) > 1 and lines[0].startswith("An error occurred while calling"):
         lines = lines[1:]
@@ -408,10 +408,10 @@ def moved(session: SparkSession, store: FleetStore, before: FleetRun, after: Fle
     sides = [
         replace(run, readings=tuple(item for item in run.readings if item.cluster in both)) for run in (before, after)
     ]
-    found = _moved_bindings(session, store, *sides)
+    changes = _moved_bindings(session, store, *sides)
     for part in (_moved_topics(session, store, *sides), _moved_configs(session, store, *sides)):
-        found = found.unionByName(part, allowMissingColumns=True)
-    return by_name(found)
+        changes = changes.unionByName(part, allowMissingColumns=True)
+    return by_name(changes)
 
 
 def _moved_bindings(session: SparkSession, store: FleetStore, before: FleetRun, after: FleetRun) -> DataFrame:
@@ -462,7 +462,7 @@ def _both_sides(
 ) -> list[DataFrame]:
     """The files of one kind that are not on both sides."""
     files = [{getattr(item, kind) for item in side} - {""} for side in sides]
-    return [_frame(session, store, kind, sorted(one - other), schema) for one, other in (files, files[::-1])]
+    return [_frame(session, store, kind, sorted(own - other), schema) for own, other in (files, files[::-1])]
 
 
 def _joined(was: DataFrame, now: DataFrame, on: list[str], detail: Column, same: Column) -> DataFrame:

@@ -46,8 +46,8 @@ _running: Final[list[subprocess.Popen[bytes]]] = []
 
 def spark_home() -> str:
     """The directory of PySpark, found without importing it."""
-    found = find_spec("pyspark")
-    return str(Path(found.origin).parent) if found is not None and found.origin is not None else ""
+    spec = find_spec("pyspark")
+    return str(Path(spec.origin).parent) if spec is not None and spec.origin is not None else ""
 
 
 def operator_settings(environment: Mapping[str, str]) -> dict[str, str]:
@@ -79,14 +79,14 @@ def _properties(file: str) -> dict[str, str]:
         lines = Path(file).read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
         return {}
-    found = (re.fullmatch(r"\s*(spark\.[^\s=:]+)(?:\s*[=:]\s*|\s+)(.*?)\s*", line) for line in lines)
-    return {match[1]: match[2] for match in found if match is not None}
+    matches = (re.fullmatch(r"\s*(spark\.[^\s=:]+)(?:\s*[=:]\s*|\s+)(.*?)\s*", line) for line in lines)
+    return {match[1]: match[2] for match in matches if match is not None}
 
 
-def _options(said: str, log: Path) -> str:
-    """Java options of the driver that begin its list, so that those which the operator ``said`` count before them."""
+def _options(given: str, log: Path) -> str:
+    """Java options of the driver that begin its list, so that those ``given`` by the operator count before them."""
     short = SHORT_LIVED
-    if re.search(r"-XX:[+]Use\w+GC\b", said):  # Java refuses two collectors
+    if re.search(r"-XX:[+]Use\w+GC\b", given):  # Java refuses two collectors
         short = short.replace("-XX:+UseSerialGC ", "")
     return f"-Dlog4j2.configurationFile=file://{log} {short} {archive_option()}"
 
@@ -101,7 +101,7 @@ class Jvm:
         (scratch / "log4j2.properties").write_text(_QUIET, encoding="utf-8")
         of_java = environment.get("SPARK_SUBMIT_OPTS", "")
         theirs = operator_settings(environment)
-        said = [of_java, *(theirs.get(f"spark.driver.{name}JavaOptions", "") for name in ("default", "extra"))]
+        given = [of_java, *(theirs.get(f"spark.driver.{name}JavaOptions", "") for name in ("default", "extra"))]
         command = [os.path.join(home, "bin", "spark-submit")]
         for name, value in settings.items():
             command += ["--conf", f"{name}={value}"]
@@ -109,7 +109,7 @@ class Jvm:
         own = {
             "SPARK_LAUNCHER_OPTS": SHORT_LIVED,
             **environment,
-            "SPARK_SUBMIT_OPTS": f"{_options(' '.join(said), scratch / 'log4j2.properties')} {of_java}",
+            "SPARK_SUBMIT_OPTS": f"{_options(' '.join(given), scratch / 'log4j2.properties')} {of_java}",
             "SPARK_HOME": home,
             "SPARK_CONNECT_MODE": "0",
             "_PYSPARK_DRIVER_CONN_INFO_PATH": str(self._said),
@@ -190,9 +190,9 @@ def archive_place() -> Path | None:
     The Java is the one that Spark starts: of ``JAVA_HOME``, else the first on the ``PATH``.
     """
     home = os.environ.get("JAVA_HOME")
-    found = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    command = str(Path(home, "bin", "java")) if home else shutil.which("java")
     try:
-        java = Path(found or "").resolve(strict=True)
+        java = Path(command or "").resolve(strict=True)
         cache = PlatformDirs("reconciler", appauthor=False).user_cache_path
         parts = (java, java.stat().st_mtime_ns, spark_home(), Path(spark_home(), "jars").stat().st_mtime_ns)
     except (OSError, RuntimeError):
@@ -209,7 +209,7 @@ def is_missing() -> bool:
 
 
 def _existing(directory: Path) -> Path:
-    return next(found for found in (directory, *directory.parents) if found.exists())
+    return next(place for place in (directory, *directory.parents) if place.exists())
 
 
 def make_archive() -> None:
@@ -232,15 +232,15 @@ def _is_own(place: Path) -> bool:
 
 def _only_owner_writes(path: Path) -> bool:
     try:
-        found = path.lstat()
+        status = path.lstat()
     except OSError:
         return False
-    return found.st_uid == os.geteuid() and not stat.S_ISLNK(found.st_mode) and not found.st_mode & 0o022
+    return status.st_uid == os.geteuid() and not stat.S_ISLNK(status.st_mode) and not status.st_mode & 0o022
 
 
 def _record(place: Path) -> None:
     with tempfile.TemporaryDirectory(prefix=".making-", dir=place.parent) as scratch:
-        made, script = Path(scratch, "classes.jsa"), Path(scratch, "session.py")
+        archive, script = Path(scratch, "classes.jsa"), Path(scratch, "session.py")
         script.write_text(_SESSION, encoding="utf-8")
         subprocess.run(
             [os.path.join(spark_home(), "bin", "spark-submit"), "--master", "local[1]", str(script)],
@@ -251,7 +251,7 @@ def _record(place: Path) -> None:
                 "SPARK_HOME": spark_home(),
                 "SPARK_LAUNCHER_OPTS": SHORT_LIVED,
                 "SPARK_LOCAL_IP": "127.0.0.1",
-                "SPARK_SUBMIT_OPTS": f"{SHORT_LIVED} -XX:ArchiveClassesAtExit={made}",
+                "SPARK_SUBMIT_OPTS": f"{SHORT_LIVED} -XX:ArchiveClassesAtExit={archive}",
             },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -259,5 +259,5 @@ def _record(place: Path) -> None:
             timeout=_PATIENCE_SECONDS,
             check=True,
         )
-        made.chmod(0o400)
-        made.rename(place)
+        archive.chmod(0o400)
+        archive.rename(place)

@@ -86,19 +86,21 @@ def compare_fleet(
     buckets = skipped = 0
     live_of = {reading.cluster: reading for reading in live.readings}
     for wanted in desired.readings:
-        found = live_of.get(wanted.cluster)
-        if found is None:  # among the failures below
+        reading = live_of.get(wanted.cluster)
+        if reading is None:  # among the failures below
             continue
-        for pair in pairs(wanted, found):
+        for pair in pairs(wanted, reading):
             buckets += 1
             if pair.equal:
                 skipped += 1
                 settled.append(_equal(pair))
             else:
                 # A unit travels to a worker: without the names of all the other buckets.
-                units.append(Unit(pair, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
-        if _has_topics(wanted, rules[wanted.cluster]) or found.leftovers:
-            units.append(Unit(None, replace(wanted, buckets=()), replace(found, buckets=()), rules[wanted.cluster]))
+                units.append(
+                    Unit(pair, replace(wanted, buckets=()), replace(reading, buckets=()), rules[wanted.cluster])
+                )
+        if _has_topics(wanted, rules[wanted.cluster]) or reading.leftovers:
+            units.append(Unit(None, replace(wanted, buckets=()), replace(reading, buckets=()), rules[wanted.cluster]))
     weights = [unit.pair.rows if unit.pair else unit.live.topic_count for unit in units]
     lists = engine.shared_out(units, ROWS_IN_A_TASK, weights)
     parts = [
@@ -112,7 +114,7 @@ def compare_fleet(
         skipped,
         sum(part.bytes_read for part in parts),
         fleet_drift.merge(
-            (*settled, *parts), _failures(desired, live), {name: _doubt(found) for name, found in live_of.items()}
+            (*settled, *parts), _failures(desired, live), {name: _doubt(reading) for name, reading in live_of.items()}
         ),
     )
 
@@ -136,8 +138,8 @@ def _failures(desired: FleetRun, live: FleetRun) -> Iterator[Failure]:
     for failure in live.failures:
         if failure.cluster in of_interest:
             yield failure
-    known = refused | {item.cluster for item in live.readings} | {item.cluster for item in live.failures}
-    for name in sorted(of_interest - known):
+    covered = refused | {item.cluster for item in live.readings} | {item.cluster for item in live.failures}
+    for name in sorted(of_interest - covered):
         yield Failure(name, "not_read", "the cluster is not in this run", "take a snapshot of it", attempts=0)
 
 
@@ -196,7 +198,7 @@ def _sides(unit: Unit) -> list[tuple[Bucket, list[str]]]:
     """The files of a pair, and the columns that are wanted of each."""
     if unit.pair is None:
         return []
-    return [*((one, _DESIRED) for one in unit.pair.desired), *((one, _LIVE) for one in unit.pair.live)]
+    return [*((bucket, _DESIRED) for bucket in unit.pair.desired), *((bucket, _LIVE) for bucket in unit.pair.live)]
 
 
 def _compare_one(unit: Unit, frames: _Frames, files: StoreFiles, results: Results) -> PartialDrift:
@@ -213,19 +215,22 @@ def _compare_pair(
     unit: Unit, pair: BucketPair, frames: Sequence[pl.DataFrame], files: StoreFiles, results: Results
 ) -> PartialDrift:
     # With origins, though few are wanted: opening a file a second time would cost more.
-    wanted, found = differences.joined(pair.desired, frames), differences.joined(pair.live, frames[len(pair.desired) :])
+    wanted, present = (
+        differences.joined(pair.desired, frames),
+        differences.joined(pair.live, frames[len(pair.desired) :]),
+    )
     counts = _looked_at(pair.desired, pair.live)
     if not pair.same_scope:
-        found = differences.judged(found, unit.rules.scope)
-        marks = found["whose"]
+        present = differences.judged(present, unit.rules.scope)
+        marks = present["whose"]
         owned, ignored = (
             int((marks == int(ScopeMembership.OWNED)).sum()),
             int((marks == int(ScopeMembership.IGNORED)).sum()),
         )
-        counts = DriftCounts(counts.desired, owned, ignored, found.height - owned - ignored)
-    if counts.owned != found.height:
-        found = found.filter(pl.col("whose") == int(ScopeMembership.OWNED))
-    creates, deletes = differences.differing(wanted, found)
+        counts = DriftCounts(counts.desired, owned, ignored, present.height - owned - ignored)
+    if counts.owned != present.height:
+        present = present.filter(pl.col("whose") == int(ScopeMembership.OWNED))
+    creates, deletes = differences.differing(wanted, present)
     apart, emergency = apart_of(unit.live, unit.rules.default_allow), emergency_of(unit.live)
     given = []
     if apart or emergency:
@@ -235,11 +240,13 @@ def _compare_pair(
             row for row, item in zip(deletes, bindings, strict=True) if item not in apart and item not in emergency
         ]
     written = results.bindings(pair.cluster, _created(creates), _expired(files, unit.desired, deletes))
-    left = results.topics(pair.cluster, differences.topic_differences(Comparison(skipped=tuple(kept_emergency(given)))))
+    skipped = results.topics(
+        pair.cluster, differences.topic_differences(Comparison(skipped=tuple(kept_emergency(given))))
+    )
     return PartialDrift(
         pair.cluster,
         counts + DriftCounts(creates=len(creates), deletes=len(deletes), left=len(given)),
-        results.file if written or left else "",
+        results.file if written or skipped else "",
         bytes_read=pair.bytes,
     )
 
@@ -256,24 +263,24 @@ def _expired(files: StoreFiles, desired: Reading, deletes: Sequence[Row]) -> lis
 def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
     """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
     compared = _compared_topics(unit, files) if _has_topics(unit.desired, unit.rules) else Comparison()
-    left = (*compared.skipped, *left_over(unit.live, unit.rules.default_allow))
-    written = results.topics(unit.live.cluster, differences.topic_differences(replace(compared, skipped=left)))
-    counts = DriftCounts(others=len(compared.changes), left=len(left))
+    skipped = (*compared.skipped, *left_over(unit.live, unit.rules.default_allow))
+    written = results.topics(unit.live.cluster, differences.topic_differences(replace(compared, skipped=skipped)))
+    counts = DriftCounts(others=len(compared.changes), left=len(skipped))
     return PartialDrift(unit.live.cluster, counts, results.file if written else "")
 
 
 def _compared_topics(unit: Unit, files: StoreFiles) -> Comparison:
     desired, live, rules = unit.desired, unit.live, unit.rules
-    wanted, found = desired_topics(files, desired), live_topics(files, live)
+    wanted, present = desired_topics(files, desired), live_topics(files, live)
     unreadable = dict(live.unreadable_topics)
     if live.topic_gap is not None:
         # A partial listing does not show that a topic is missing.
-        unreadable |= {name: live.topic_gap for name in wanted if name not in found and name not in unreadable}
+        unreadable |= {name: live.topic_gap for name in wanted if name not in present and name not in unreadable}
     return compare(
         DesiredState(topics=wanted, listed=desired.wanted),
         ClusterState(
             live.cluster_id,
-            topics=found,
+            topics=present,
             unreadable_topics=unreadable,
             listings=live.listings,
             kafka_version=live.kafka_version,
@@ -300,10 +307,10 @@ def emergency_of(reading: Reading) -> Mapping[AclBinding, BreakGlass]:
 
 def kept_emergency(emergency: Iterable[BreakGlass]) -> Iterator[Skipped]:
     """What a drift report says of it."""
-    known = {item.binding: item for item in emergency}
-    for binding in sorted(known):
+    by_binding = {item.binding: item for item in emergency}
+    for binding in sorted(by_binding):
         change = Delete(binding)
-        yield Skipped(SkipReason.BREAK_GLASS, describe(change), not_yet(change, known) or "", change)
+        yield Skipped(SkipReason.BREAK_GLASS, describe(change), not_yet(change, by_binding) or "", change)
 
 
 def left_over(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ...]:
@@ -315,8 +322,8 @@ def left_over(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ..
     runs = going_on(live, taken)
     theirs = frozenset(binding for run in runs for binding in run.bindings)
     theirs |= break_glass_marks(live.bindings, taken) | lock_marks(live.bindings) | unlock_marks(live.bindings, taken)
-    left = left_behind(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs)
-    return (*partial_locks(locks(live.bindings)), *left)
+    leftovers = left_behind(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs)
+    return (*partial_locks(locks(live.bindings)), *leftovers)
 
 
 def _taken(reading: Reading) -> datetime.datetime:
@@ -379,14 +386,14 @@ def _count(
         for bucket in reading.buckets
         if bucket.rows
     ]
-    found = pl.concat(frames).group_by(_KEY).agg(pl.col("clusters"))
+    counted = pl.concat(frames).group_by(_KEY).agg(pl.col("clusters"))
     if parts == 1:
-        yield 0, _bytes(found)
+        yield 0, _bytes(counted)
         return
-    named: Iterator[tuple[str, str]] = found.select("name", "principal").iter_rows()
+    named: Iterator[tuple[str, str]] = counted.select("name", "principal").iter_rows()
     where = pl.Series([bucket_of(*item, parts) for item in named])
     for part in range(parts):
-        yield part, _bytes(found.filter(where == part))
+        yield part, _bytes(counted.filter(where == part))
 
 
 def _bytes(frame: pl.DataFrame) -> bytes:
@@ -411,7 +418,7 @@ def chosen(tables: Sequence[pl.DataFrame], asked: OutlierQuestion) -> Iterator[s
     together = pl.concat(tables)
     few = pl.max_horizontal(pl.lit(1.0), pl.col("size") * asked.percent / 100)
     holders, size = pl.col("holders"), pl.col("size")
-    found = (
+    rows = (
         together.with_columns(holders=pl.col("clusters").list.len().cast(pl.Int64))
         .group_by(_KEY)
         .agg(holders.sum())
@@ -421,15 +428,15 @@ def chosen(tables: Sequence[pl.DataFrame], asked: OutlierQuestion) -> Iterator[s
         .sort(pl.min_horizontal(holders, size - holders), 2 * holders >= size, *_KEY)
         .head(asked.most)
     )
-    if not found.height:
+    if not rows.height:
         return
     codes = {name: {text: code for code, text in _spelled(kind).items()} for name, kind in CODES.items()}
-    wanted = found.with_columns(pl.col(name).replace_strict(code, return_dtype=pl.Int8) for name, code in codes.items())
+    wanted = rows.with_columns(pl.col(name).replace_strict(code, return_dtype=pl.Int8) for name, code in codes.items())
     having: dict[tuple[Any, ...], set[str]] = {}
     for *having_key, clusters in together.join(wanted, on=_KEY, how="semi").select(*_KEY, "clusters").iter_rows():
         having.setdefault(tuple(having_key), set()).update(clusters)
     for shown, key in zip(
-        found.select(*_KEY, "holders", "size").iter_rows(), wanted.select(_KEY).iter_rows(), strict=True
+        rows.select(*_KEY, "holders", "size").iter_rows(), wanted.select(_KEY).iter_rows(), strict=True
     ):
         *_, count, total = shown
         here, everybody = having[key], members[key[0]]
@@ -451,9 +458,9 @@ def compile_desired(
 ) -> FleetRun:
     """What is desired of ``clusters``; one whose manifests do not fit it is a failure of the run."""
     key = compiled_key(sources, clusters, as_of)
-    known = store.compiled(key)
-    if known is not None:
-        return known
+    compiled = store.compiled(key)
+    if compiled is not None:
+        return compiled
     lists = engine.shared_out(clusters, CLUSTERS_IN_A_TASK)
     work = partial(_compile_all, store=store, key=key, as_of=as_of, texts=tuple(sources))
     readings, failures = fleet_drift.parse_outcomes(engine.run(lists, work, "compile manifests"))
@@ -464,11 +471,11 @@ def compile_desired(
 
 def compiled_key(sources: Sequence[Source], clusters: Sequence[str], as_of: datetime.date) -> str:
     """What the outcome depends on, as a name."""
-    found = hashlib.sha256(json.dumps([__version__, moment_text(as_of), sorted(clusters)]).encode())
+    digest = hashlib.sha256(json.dumps([__version__, moment_text(as_of), sorted(clusters)]).encode())
     for source in sorted(sources):
         for text in source:
-            found.update(len(text).to_bytes(8, "little") + text.encode("utf-8", "surrogatepass"))
-    return found.hexdigest()[:32]
+            digest.update(len(text).to_bytes(8, "little") + text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()[:32]
 
 
 def _compile_all(

@@ -68,16 +68,16 @@ def find_parts(cluster: str, place: str, *, deep: bool = True) -> list[LogPart]:
     system, path = _opened(place)
     info = None if _WILD.intersection(path) else system.get_file_info(path)
     if info is not None and info.type is fs.FileType.File:
-        found = [info]
+        entries = [info]
     elif info is not None and info.type is fs.FileType.Directory:
-        found = system.get_file_info(fs.FileSelector(path, recursive=deep))
+        entries = system.get_file_info(fs.FileSelector(path, recursive=deep))
     elif info is None:
         base = path[: min(path.find(sign) for sign in _WILD if sign in path)].rpartition("/")[0]
         selector = fs.FileSelector(base or "/", recursive=True, allow_not_found=True)
-        found = [item for item in system.get_file_info(selector) if fnmatchcase(item.path, path)]
+        entries = [item for item in system.get_file_info(selector) if fnmatchcase(item.path, path)]
     else:
         raise FileNotFoundError(f"there is no {place}")
-    files = [item for item in found if item.type is fs.FileType.File and not item.base_name.startswith(".")]
+    files = [item for item in entries if item.type is fs.FileType.File and not item.base_name.startswith(".")]
     if not files and deep:
         raise FileNotFoundError(f"there are no files in {place}")
     prefix = _prefix(place)
@@ -87,8 +87,8 @@ def find_parts(cluster: str, place: str, *, deep: bool = True) -> list[LogPart]:
 def directories(place: str) -> list[str]:
     """The names of the directories in a directory, in order; raises ``OSError``."""
     system, path = _opened(place)
-    found = system.get_file_info(fs.FileSelector(path))
-    return sorted(item.base_name for item in found if item.type is fs.FileType.Directory)
+    entries = system.get_file_info(fs.FileSelector(path))
+    return sorted(item.base_name for item in entries if item.type is fs.FileType.Directory)
 
 
 def line_batches(part: LogPart) -> Iterator[list[bytes]]:
@@ -139,10 +139,10 @@ def _ranged(file: Any, part: LogPart) -> Callable[[int], bytes]:
             return b""
         if part.end is None:
             return bytes(file.read(size))
-        left = part.end - file.tell()
-        if left > 0:
-            data = bytes(file.read(min(size, left)))
-            done = not data or (left <= size and data.endswith(b"\n"))
+        remaining = part.end - file.tell()
+        if remaining > 0:
+            data = bytes(file.read(min(size, remaining)))
+            done = not data or (remaining <= size and data.endswith(b"\n"))
             return data
         done = True
         return _rest_of_line(file)
@@ -254,8 +254,8 @@ def _asked(
 ) -> object:
     counted: dict[Event | None, Any] = {}
     for chunk in chunks:
-        for event, found in pickle.loads(chunk).items():  # noqa: S301 - of a task of ours
-            counted[event] = counted[event] + found if event in counted else found
+        for event, count in pickle.loads(chunk).items():  # noqa: S301 - of a task of ours
+            counted[event] = counted[event] + count if event in counted else count
     if number == len(subjects):
         return counted.get(None, Summary())
     return work(subjects[number], counted.items())
@@ -267,10 +267,10 @@ def _scan_all(
     counted: dict[int, dict[Event | None, Any]] = {}
     different = 0
     for part in parts:
-        for (number, event), found in assigned.of(part.cluster, scan_part(part, window, by_day=by_day)):
+        for (number, event), count in assigned.of(part.cluster, scan_part(part, window, by_day=by_day)):
             of_cluster = counted.setdefault(number, {})
             different += event not in of_cluster
-            of_cluster[event] = of_cluster[event] + found if event in of_cluster else found
+            of_cluster[event] = of_cluster[event] + count if event in of_cluster else count
             if different > _MOST_HELD:
                 yield from _chunks(counted)
                 counted, different = {}, 0
@@ -290,19 +290,19 @@ class _Assignment:
     nobody: int
 
     def of(
-        self, cluster: str, found: Iterable[tuple[Event, EventCount | DatedCount] | Days | Summary]
+        self, cluster: str, counts: Iterable[tuple[Event, EventCount | DatedCount] | Days | Summary]
     ) -> Iterator[tuple[_Key, Any]]:
         """What a part told, by the number of the cluster that it is about: the part's own, or the one events name."""
         own, ids, nobody = self.numbers.get(cluster), self.ids, self.nobody
-        told = own in ids.values()
+        own_id_known = own in ids.values()
 
         def number_of(cluster_id: str) -> int:
             if own is None:
                 return ids.get(cluster_id, nobody)
-            return nobody if told and cluster_id and ids.get(cluster_id) != own else own
+            return nobody if own_id_known and cluster_id and ids.get(cluster_id) != own else own
 
         foreign = 0
-        for item in found:
+        for item in counts:
             if isinstance(item, Summary):
                 yield (nobody if own is None else own, None), item._replace(foreign=foreign)
             elif isinstance(item, Days):
@@ -408,22 +408,22 @@ def _judged(
     before = Authorizer(bindings, subject.super_users, subject.default_allow, subject.kafka_version, opaque=opaque)
     after = _after(subject, before, frozenset(bindings), origins)
     judge = UsageAnalysis(subject.cluster, question, before, after, subject.claimed)
-    for event, found in counted:
+    for event, count in counted:
         if event is None:
-            judge.note(found)
+            judge.note(count)
         else:
-            judge.see(event, found)
+            judge.see(event, count)
     return judge.result(origins)
 
 
 def desired_bindings(files: StoreFiles, reading: Reading) -> dict[AclBinding, str]:
     """The bindings that are desired, each with where it is declared."""
-    found: dict[AclBinding, str] = {}
+    declared: dict[AclBinding, str] = {}
     for bucket in reading.buckets:
         table = from_parquet(files.read(bucket.file))
         origins = table["origin"].to_pylist()
-        found.update(zip(map(binding_of, table_rows(table)), origins, strict=True))
-    return found
+        declared.update(zip(map(binding_of, table_rows(table)), origins, strict=True))
+    return declared
 
 
 def live_bindings(
