@@ -174,7 +174,7 @@ def _by_team(state: ClusterState) -> dict[AclBinding | str, str]:
     principals = {binding.entry.principal for binding in state.bindings}
     team_of = teams(principals)
     borne_out = _borne_out(state, team_of)
-    places: dict[AclBinding | str, str] = {
+    place_of: dict[AclBinding | str, str] = {
         binding: f"teams/{team_of[binding.entry.principal]}"
         for binding in state.bindings
         if team_of[binding.entry.principal] in borne_out
@@ -182,8 +182,8 @@ def _by_team(state: ClusterState) -> dict[AclBinding | str, str]:
     for name in state.topics:
         team = first_word(name)
         if team in borne_out:
-            places[name] = f"teams/{team}"
-    return places
+            place_of[name] = f"teams/{team}"
+    return place_of
 
 
 def _borne_out(state: ClusterState, team_of: Mapping[str, str]) -> set[str]:

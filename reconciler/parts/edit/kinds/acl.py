@@ -351,7 +351,7 @@ def rules(
     }
     for item in with_roles(folded(bindings)):
         if isinstance(item, ExportedRole):
-            named = [field for rule in item.rules for field in _resources(rule).items()]
+            named = [named_field for rule in item.rules for named_field in _resources(rule).items()]
             yield {"role": item.role, **dict(named), **_hosts(item.rules[0]), **ends}
         else:
             operations = [operation.name for operation in item.operations]
