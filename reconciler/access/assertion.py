@@ -93,7 +93,7 @@ def only_admins(name: str, patterns: Iterable[ResourcePattern], allowed: Iterabl
     for pattern in patterns:
         by_type.setdefault(pattern.resource_type, []).append(pattern)
     allowed = tuple(allowed)
-    return [only(name, found, ADMIN_OPERATIONS[kind], allowed) for kind, found in by_type.items()]
+    return [only(name, of_type, ADMIN_OPERATIONS[kind], allowed) for kind, of_type in by_type.items()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +140,9 @@ class Principals:
 
     __slots__ = ("_globs", "_ordered", "known")
 
-    def __init__(self, known: Iterable[str]) -> None:
+    def __init__(self, principals: Iterable[str]) -> None:
         """Sort them; ``User:*`` is not a principal of a connection."""
-        self.known = frozenset(known) - {WILDCARD_PRINCIPAL}
+        self.known = frozenset(principals) - {WILDCARD_PRINCIPAL}
         self._ordered = sorted(self.known)
         self._globs: dict[str, frozenset[str]] = {}
 

@@ -77,7 +77,7 @@ class OperationGrants:
                         self.principals.add(principal)
         self._ordered = sorted(self._by_names)
         #: All of them, shortest names first.
-        self.by_length = sorted((grant for found in self._by_names.values() for grant in found), key=_length)
+        self.by_length = sorted((grant for grants in self._by_names.values() for grant in grants), key=_length)
 
     def meeting(self, names: NameSet) -> Iterator[OperationGrant]:
         """The grants that share a name with ``names``, those with the shortest names first."""
@@ -135,10 +135,10 @@ class CounterexampleSearch:
     ) -> Counterexample | None:
         """The shortest name of ``pattern`` on which a selected principal may do ``operation``, by any API rule."""
         kind, names = pattern.resource_type, names_of(pattern)
-        found = self._granted(operation, kind, names, selection, hosts)
+        granted = self._granted(operation, kind, names, selection, hosts)
         opened = self._opened(kind, names, selection, hosts)
         best = min(
-            (item for item in (found, opened) if item is not None), key=lambda item: len(item.name), default=None
+            (item for item in (granted, opened) if item is not None), key=lambda item: len(item.name), default=None
         )
         name = shortest_name(kind, names)
         # Rights on other resources apply to any name, so they give the shortest one; skip them if it is found already.
@@ -164,14 +164,14 @@ class CounterexampleSearch:
 
     def cluster_alter(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
         """A selected principal that may change the ACLs themselves."""
-        found = self.shortest(AclOperation.ALTER, _CLUSTER, selection, hosts)
-        return None if found is None else found._replace(via=Via.CLUSTER_ALTER)
+        counterexample = self.shortest(AclOperation.ALTER, _CLUSTER, selection, hosts)
+        return None if counterexample is None else counterexample._replace(via=Via.CLUSTER_ALTER)
 
     def _grants_of(self, kind: ResourceType, operation: AclOperation) -> OperationGrants:
-        found = self._grants.get((kind, operation))
-        if found is None:
-            found = self._grants[kind, operation] = OperationGrants(self._interpretation.index, kind, operation)
-        return found
+        grants = self._grants.get((kind, operation))
+        if grants is None:
+            grants = self._grants[kind, operation] = OperationGrants(self._interpretation.index, kind, operation)
+        return grants
 
     def _granted(
         self,
@@ -196,9 +196,9 @@ class CounterexampleSearch:
                     break
                 continue
             for principal in self._askers(grant, selection):
-                found = self._undenied(grant, zone, operation, kind, principal, hosts)
-                if found is not None and (best is None or len(found.name) < len(best.name)):
-                    best = found
+                counterexample = self._undenied(grant, zone, operation, kind, principal, hosts)
+                if counterexample is not None and (best is None or len(counterexample.name) < len(best.name)):
+                    best = counterexample
         return best
 
     def _denied_to_all(self, operation: AclOperation, kind: ResourceType, names: NameSet) -> bool:
@@ -242,21 +242,21 @@ class CounterexampleSearch:
     ) -> list[NameSet] | None:
         """The sets inside ``zone`` that are denied to a connection; ``None`` if all of it is."""
         bit = 1 << operation + DENIED
-        found: list[NameSet] = []
+        denied: list[NameSet] = []
         for table in self._interpretation.index.view(kind, principal, host):
             if table.at_names(zone) & bit:
                 return None
             # LITERAL * denies the name * inside PREFIXED *, and no other name there.
             if zone.text == WILDCARD and table.at(WILDCARD) & bit:
-                found.append(literal(WILDCARD))
+                denied.append(literal(WILDCARD))
         for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)):
             group = self._interpretation.index.group(kind, who)
             if group is None:
                 continue
             for text, rules in group.rules.items():
                 if text == WILDCARD or host_matches(text, host, self._interpretation.index.version):
-                    found.extend(key for key in inside(group.ordered, zone) if rules.get(key, 0) & bit)
-        return found
+                    denied.extend(key for key in inside(group.ordered, zone) if rules.get(key, 0) & bit)
+        return denied
 
     def _hosts(self, text: str, kind: ResourceType, principal: str, hosts: Sequence[str] | None) -> Iterator[str]:
         """Hosts that match an entry's host text, one for each class of hosts that DENYs distinguish."""
@@ -268,11 +268,11 @@ class CounterexampleSearch:
         texts = frozenset(host for group in groups if group is not None for host in group.tables) - {WILDCARD}
         if texts not in self._classes:
             self._classes[texts] = host_classes(texts, version)
-        for found in self._classes[texts]:
-            if host_matches(text, found.sample, version):
-                yield found.sample
+        for host_class in self._classes[texts]:
+            if host_matches(text, host_class.sample, version):
+                yield host_class.sample
                 # A host that no entry names meets the fewest DENYs, so no other host can do better.
-                if text == WILDCARD and found.label == WILDCARD:
+                if text == WILDCARD and host_class.label == WILDCARD:
                     return
 
     def _opened(
@@ -286,8 +286,10 @@ class CounterexampleSearch:
         coverage = self._interpretation.coverage(kind)
         zones = [zone for zone in (names, ASTERISK_NAMES) if names.contains(zone) and not coverage.covers(zone)]
         starred = [literal(WILDCARD)] if coverage.covers_name(WILDCARD) else []
-        found = [shortest_name(kind, zone, [*coverage.within(zone), *starred]) for zone in zones]
-        shortest = min((name for name in found if name is not None), key=lambda name: (len(name), name), default=None)
+        candidates = [shortest_name(kind, zone, [*coverage.within(zone), *starred]) for zone in zones]
+        shortest = min(
+            (name for name in candidates if name is not None), key=lambda name: (len(name), name), default=None
+        )
         if principal is None or shortest is None:
             return None
         return Counterexample(shortest, principal, (hosts or [EXAMPLE_HOST])[0], Via.DEFAULT_ALLOW)
@@ -295,8 +297,8 @@ class CounterexampleSearch:
     def _writes_somewhere(self, selection: PrincipalSelection, hosts: Sequence[str] | None) -> Counterexample | None:
         """A selected principal that may start an idempotent producer through WRITE on some topic."""
         index = self._interpretation.index
-        known = index.principals(ResourceType.TOPIC, [ALL_NAMES])
-        everyone = known | {self._unnamed} if selection.named is None else selection.named
+        holders = index.principals(ResourceType.TOPIC, [ALL_NAMES])
+        everyone = holders | {self._unnamed} if selection.named is None else selection.named
         for principal in sorted(filter(selection.includes, everyone - {WILDCARD_PRINCIPAL})):
             for host in self._hosts_of(principal, hosts):
                 if may_on_some_resource(self._interpretation, principal, host, AclOperation.WRITE, ResourceType.TOPIC):
@@ -309,10 +311,10 @@ class CounterexampleSearch:
         index = self._interpretation.index
         groups = (index.group(ResourceType.TOPIC, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
         texts = {host for group in groups if group is not None for host in group.tables}
-        return [found.sample for found in host_classes(texts, index.version)]
+        return [host_class.sample for host_class in host_classes(texts, index.version)]
 
 
-class _Found(NamedTuple):
+class _Violation(NamedTuple):
     """A request that breaks an assertion."""
 
     request: AccessRequest
@@ -342,13 +344,13 @@ class Checker:
         self._claimed = frozenset(claimed_super_users) - authorizer.super_users
         interpretations = dict.fromkeys(authorizer.interpretations.both)
         # The index also has groups without a principal type, which no authenticated principal can match.
-        known = {
+        named = {
             principal
             for interpretation in interpretations
             for _, principal in interpretation.index.group_keys()
             if ":" in principal
         }
-        self._principals = Principals(known | set(principals) | authorizer.super_users | self._claimed)
+        self._principals = Principals(named | set(principals) | authorizer.super_users | self._claimed)
         unnamed = unnamed_principal(
             (interpretation.index for interpretation in interpretations), self._principals.known
         )
@@ -375,14 +377,14 @@ class Checker:
         if assertion.claim is not AssertionKind.MUST or not self._claimed:
             return self.decide(assertion, either_way)
         others = self._principals.selected(assertion, self._authorizer.super_users | self._claimed)
-        found = self.decide(assertion, others)
-        if found.outcome is not AssertionOutcome.PASS or self._met_by_claim:
-            return found
-        found = self.decide(assertion, either_way)
-        if found.outcome is not AssertionOutcome.FAIL or found.witness is None:
-            return found
-        reason = f"it holds only if {as_name(found.witness.principal)} is a super user, which only the manifests say"
-        return dataclasses.replace(found, outcome=AssertionOutcome.UNDECIDED, reason=reason)
+        verdict = self.decide(assertion, others)
+        if verdict.outcome is not AssertionOutcome.PASS or self._met_by_claim:
+            return verdict
+        verdict = self.decide(assertion, either_way)
+        if verdict.outcome is not AssertionOutcome.FAIL or verdict.witness is None:
+            return verdict
+        reason = f"it holds only if {as_name(verdict.witness.principal)} is a super user, which only the manifests say"
+        return dataclasses.replace(verdict, outcome=AssertionOutcome.UNDECIDED, reason=reason)
 
     def decide(self, assertion: Assertion, selection: PrincipalSelection) -> AssertionResult:
         """The same, for principals that are already selected."""
@@ -391,12 +393,12 @@ class Checker:
         # A ``must`` is easiest to meet if everything unknown permits, a ``mustNot`` if everything unknown denies. If it
         # is broken even there, it fails; if it is broken only in the other interpretation, it is undecided.
         easy, hard = (most, least) if assertion.claim is AssertionKind.MUST else (least, most)
-        found = search(assertion, selection, easy)
-        if found is not None:
-            return self._verdict(assertion, AssertionOutcome.FAIL, found)
-        found = search(assertion, selection, hard) if hard is not easy else None
-        if found is not None:
-            return self._verdict(assertion, AssertionOutcome.UNDECIDED, found)
+        violation = search(assertion, selection, easy)
+        if violation is not None:
+            return self._verdict(assertion, AssertionOutcome.FAIL, violation)
+        violation = search(assertion, selection, hard) if hard is not easy else None
+        if violation is not None:
+            return self._verdict(assertion, AssertionOutcome.UNDECIDED, violation)
         # Brokers check for super users before they read ACLs, so a defective binding cannot affect a super user.
         asked = selection.named is None or bool(selection.named)
         broken = tuple(
@@ -407,8 +409,8 @@ class Checker:
             return AssertionResult(assertion, AssertionOutcome.UNDECIDED, bindings=broken, reason=reason)
         return AssertionResult(assertion, AssertionOutcome.PASS)
 
-    def _verdict(self, assertion: Assertion, outcome: AssertionOutcome, found: _Found) -> AssertionResult:
-        bindings = self._deciding(found).bindings
+    def _verdict(self, assertion: Assertion, outcome: AssertionOutcome, violation: _Violation) -> AssertionResult:
+        bindings = self._deciding(violation).bindings
         notes = (self._authorizer.sources.notes.get(binding) for binding in bindings)
         places = tuple(note.origin if isinstance(note, Declaration) else note for note in notes if note is not None)
         reason = None
@@ -418,15 +420,15 @@ class Checker:
                 reason += ", or on who is in a role or group"
             if self._authorizer.interpretations.doubtful:
                 reason += ", or on whether a host is a range: Kafka's version is not known"
-        return AssertionResult(assertion, outcome, found.request, found.via, bindings, _origins(places), reason)
+        return AssertionResult(assertion, outcome, violation.request, violation.via, bindings, _origins(places), reason)
 
-    def _deciding(self, found: _Found) -> Decision:
+    def _deciding(self, violation: _Violation) -> Decision:
         """The decision that explains a counterexample; what permits it may be an ACL on another resource."""
-        principal, host, operation, kind, name = found.request
+        principal, host, operation, kind, name = violation.request
         authorize = self._authorizer.authorize
-        if found.via is Via.CLUSTER_ALTER:
+        if violation.via is Via.CLUSTER_ALTER:
             return authorize(principal, host, AclOperation.ALTER, ResourceType.CLUSTER, CLUSTER_NAME)
-        if found.via is not Via.OTHER_RESOURCE:
+        if violation.via is not Via.OTHER_RESOURCE:
             return authorize(principal, host, operation, kind, name)
         # CREATE or DELETE on CLUSTER; otherwise WRITE on some topic permits to start an idempotent producer.
         if kind is ResourceType.TOPIC:
@@ -435,15 +437,15 @@ class Checker:
 
     def _unmet(
         self, assertion: Assertion, selection: PrincipalSelection, interpretation: Interpretation
-    ) -> _Found | None:
+    ) -> _Violation | None:
         """A request that must be permitted and is not."""
-        found = [
-            _Found(AccessRequest(principal, host, operation, pattern.resource_type, name), None)
+        unmet = [
+            _Violation(AccessRequest(principal, host, operation, pattern.resource_type, name), None)
             for pattern in assertion.patterns
             for principal in self._obliged(selection, pattern, interpretation)
             for operation, host, name in self._gaps(assertion, principal, pattern, interpretation)
         ]
-        return min(found, key=_rank, default=None)
+        return min(unmet, key=_rank, default=None)
 
     def _obliged(
         self, selection: PrincipalSelection, pattern: ResourcePattern, interpretation: Interpretation
@@ -477,16 +479,16 @@ class Checker:
 
     def _forbidden(
         self, assertion: Assertion, selection: PrincipalSelection, interpretation: Interpretation
-    ) -> _Found | None:
+    ) -> _Violation | None:
         """A request that is permitted and must not be: directly if possible, else through ALTER on CLUSTER."""
         search = self._searches[id(interpretation)]
         hosts = None if WILDCARD in assertion.hosts else assertion.hosts
         asked = [(operation, pattern) for pattern in assertion.patterns for operation in sorted(assertion.operations)]
         direct = [
-            _as_found(found, operation, pattern)
+            _as_violation(counterexample, operation, pattern)
             for operation, pattern in asked
             if operation in supported(pattern.resource_type, self._authorizer.kafka_version)
-            and (found := search.shortest(operation, pattern, selection, hosts)) is not None
+            and (counterexample := search.shortest(operation, pattern, selection, hosts)) is not None
         ]
         if direct:
             return min(direct, key=_rank)
@@ -501,10 +503,10 @@ class Checker:
         # Who may change ACLs can grant itself the operation, so the assertion does not hold.
         powerful = search.cluster_alter(selection, hosts)
         if powerful is not None:
-            return _as_found(powerful._replace(name=name), operation, pattern)
+            return _as_violation(powerful._replace(name=name), operation, pattern)
         if assertion.include_super_users and (super_user := self._super_user(assertion)) is not None:
             host = (hosts or [EXAMPLE_HOST])[0]
-            return _Found(AccessRequest(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
+            return _Violation(AccessRequest(super_user, host, operation, pattern.resource_type, name), Via.SUPER_USER)
         return None
 
     def _super_user(self, assertion: Assertion) -> str | None:
@@ -530,12 +532,17 @@ def may_break(binding: AclBinding, patterns: Iterable[ResourcePattern]) -> bool:
     )
 
 
-def _as_found(found: Counterexample, operation: AclOperation, pattern: ResourcePattern) -> _Found:
-    return _Found(AccessRequest(found.principal, found.host, operation, pattern.resource_type, found.name), found.via)
+def _as_violation(counterexample: Counterexample, operation: AclOperation, pattern: ResourcePattern) -> _Violation:
+    return _Violation(
+        AccessRequest(
+            counterexample.principal, counterexample.host, operation, pattern.resource_type, counterexample.name
+        ),
+        counterexample.via,
+    )
 
 
-def _rank(found: _Found) -> tuple[int, AccessRequest]:
-    return len(found.request.resource_name), found.request
+def _rank(violation: _Violation) -> tuple[int, AccessRequest]:
+    return len(violation.request.resource_name), violation.request
 
 
 def _origins(notes: Iterable[Origin]) -> tuple[Origin, ...]:

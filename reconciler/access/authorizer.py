@@ -134,11 +134,11 @@ def host_matches(text: str, host: str, version: KafkaVersion) -> bool:
     """Whether an entry's host applies to a connection's."""
     if text in (WILDCARD, host):
         return True
-    found = address_range(text, version)
-    if found is None:
+    block = address_range(text, version)
+    if block is None:
         return False
     number = address(host)
-    return number is not None and found.contains(number)
+    return number is not None and block.contains(number)
 
 
 def covers_operation(entry: AccessControlEntry, operation: AclOperation) -> bool:
@@ -176,8 +176,8 @@ class Sources:
 
     def denies(self, index: Index, request: AccessRequest) -> list[AclBinding]:
         """The DENYs that apply, in the broker's scan order."""
-        found = (b for b in applicable(index, request) if b.entry.permission_type is AclPermissionType.DENY)
-        return sorted(found, key=scan_order)
+        denies = (b for b in applicable(index, request) if b.entry.permission_type is AclPermissionType.DENY)
+        return sorted(denies, key=scan_order)
 
     def deciding(self, index: Index, decision: Decision) -> Evidence:
         """The deciding bindings: DENYs in scan order, or ALLOWs, the most specific first."""
@@ -186,24 +186,24 @@ class Sources:
             return self.evidence(self.denies(index, request))
         if decision.rule not in (DecisionRule.ALLOW, DecisionRule.IMPLIED_ALLOW):
             return Evidence()
-        found = [b for b in applicable(index, request) if b.entry.permission_type is AclPermissionType.ALLOW]
-        return self.evidence(sorted(found, key=lambda binding: _nearness(binding, request)))
+        allows = [b for b in applicable(index, request) if b.entry.permission_type is AclPermissionType.ALLOW]
+        return self.evidence(sorted(allows, key=lambda binding: _nearness(binding, request)))
 
     def evidence(self, bindings: Iterable[AclBinding]) -> Evidence:
         """Bindings with what the manifests say about the first."""
-        found = tuple(bindings)
-        note = self.notes.get(found[0]) if found else None
+        deciding = tuple(bindings)
+        note = self.notes.get(deciding[0]) if deciding else None
         if isinstance(note, Declaration):
-            return Evidence(found, note, note.origin)
-        return Evidence(found, None, note)
+            return Evidence(deciding, note, note.origin)
+        return Evidence(deciding, None, note)
 
 
 def _nearness(binding: AclBinding, request: AccessRequest) -> tuple[int, bool, int, AclBinding]:
     operation = binding.entry.operation
     # The exact operation before ALL, before an implying one; the principal's own binding before User:*; then longer
     # names. Brokers do not rank ALLOWs; this only picks the most telling one to show.
-    said = 0 if operation is request.operation else 1 if operation is AclOperation.ALL else 2
-    return (said, binding.entry.principal != request.principal, -len(binding.pattern.name), binding)
+    rank = 0 if operation is request.operation else 1 if operation is AclOperation.ALL else 2
+    return (rank, binding.entry.principal != request.principal, -len(binding.pattern.name), binding)
 
 
 # ``Authorizer.authorizeByResourceType``: whether a principal may do something on at least one resource of a type.
@@ -229,14 +229,14 @@ def on_some_resource(
     A DENY on LITERAL ``*`` denies all; an ALLOW counts unless a DENY prefix contains it or, for a literal, an equal
     literal DENY. A literal DENY never cancels a prefixed ALLOW.
     """
-    found = [
+    matching = [
         binding
         for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
         for binding in interpretation.index.bindings(resource_type, who)
         if binding.entry.operation in (operation, AclOperation.ALL)
         and host_matches(binding.entry.host, host, interpretation.index.version)
     ]
-    denies = [binding for binding in found if binding.entry.permission_type is AclPermissionType.DENY]
+    denies = [binding for binding in matching if binding.entry.permission_type is AclPermissionType.DENY]
     everything = sorted(binding for binding in denies if binding.pattern.is_wildcard)
     if everything:
         return ResourceTypeDecision(False, tuple(everything))
@@ -244,7 +244,7 @@ def on_some_resource(
     denied = NameIndex({names_of(binding.pattern): 1 for binding in denies})
     allows = [
         binding
-        for binding in found
+        for binding in matching
         if binding.entry.permission_type is AclPermissionType.ALLOW and not denied.at_names(names_of(binding.pattern))
     ]
     return ResourceTypeDecision(bool(allows), tuple(sorted(allows)))
@@ -257,8 +257,10 @@ def may_on_some_resource(
     if interpretation.access(principal, host, resource_type, literal(PROBE)) >> operation & 1:
         return True
     # The same as on_some_resource, by the compiled tables: a comparison asks this for each of hundreds of hosts.
-    found = (interpretation.index.group(resource_type, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL)))
-    groups = [group for group in found if group is not None]
+    compiled = (
+        interpretation.index.group(resource_type, who) for who in dict.fromkeys((principal, WILDCARD_PRINCIPAL))
+    )
+    groups = [group for group in compiled if group is not None]
     tables = [table for group in groups for table in group.of_host(host)]
     deny = 1 << operation + DENIED
     if any(table.base & deny for table in tables):
@@ -323,9 +325,9 @@ class Authorizer:
         ``notes`` are about some of the bindings, where ``bindings`` itself is no mapping to them.
         """
         opaque = tuple(opaque)
-        known = bindings if isinstance(bindings, Mapping | frozenset) else frozenset(bindings)
+        collected = bindings if isinstance(bindings, Mapping | frozenset) else frozenset(bindings)
         version = known_release(kafka_version)
-        interpretations = interpret(known, opaque, version, allow_everyone_if_no_acl_found)
+        interpretations = interpret(collected, opaque, version, allow_everyone_if_no_acl_found)
         sources = Sources(notes or (bindings if isinstance(bindings, Mapping) else {}), opaque)
         self._setup(interpretations, frozenset(super_users), sources, BrokerDefects(interpretations.bindings))
 
@@ -354,7 +356,7 @@ class Authorizer:
         if not types:
             return self
         least, most = (reading.default_allow for reading in self.interpretations.both)
-        found = Authorizer(
+        authorizer = Authorizer(
             self.bindings,
             self.super_users,
             least if least is most else None,
@@ -362,8 +364,8 @@ class Authorizer:
             opaque=(*self.sources.opaque, *of_members(self.bindings, types)),
             notes=self.sources.notes,
         )
-        found._without_members = self, types
-        return found
+        authorizer._without_members = self, types
+        return authorizer
 
     def with_changes(self, added: Bindings = (), removed: Iterable[AclBinding] = ()) -> "Authorizer":
         """An authorizer without ``removed`` and with ``added``; shares everything that did not change."""
@@ -434,8 +436,8 @@ class Authorizer:
         # User:*, any host and this host) holds every rule that applies.
         mask = 0
         for table in self._index.view(resource_type, principal, host):
-            found = table.literals.get(resource_name)
-            mask |= table.under(resource_name) if found is None else found
+            literal_mask = table.literals.get(resource_name)
+            mask |= table.under(resource_name) if literal_mask is None else literal_mask
         # DENY wins over every ALLOW, whatever is more specific (StandardAuthorizerData.checkSection).
         if mask >> operation + DENIED & 1:
             return Decision(False, DecisionRule.DENY, request, self._find_evidence)
@@ -464,8 +466,8 @@ class Authorizer:
                 continue
             mask = 0
             for table in index.view(resource_type, principal, host):
-                found = table.literals.get(name)
-                mask |= table.under(name) if found is None else found
+                literal_mask = table.literals.get(name)
+                mask |= table.under(name) if literal_mask is None else literal_mask
             # Any matching entry proves that the resource has ACLs, so default-allow is out.
             if mask:
                 answers.append(permitted(mask) >> operation & 1 == 1)
@@ -539,14 +541,14 @@ class Authorizer:
         DescribeCluster returns an empty set to callers without DESCRIBE on CLUSTER; this ignores that check. Raises
         :class:`UndecidedAccessError` if one answer is ``None``.
         """
-        found = []
+        allowed = []
         for operation in sorted(supported(resource_type, self.kafka_version)):
             decision = self.authorize(principal, host, operation, resource_type, resource_name)
             if decision.allowed is None:
                 raise UndecidedAccessError(decision)
             if decision.allowed:
-                found.append(operation)
-        return frozenset(found)
+                allowed.append(operation)
+        return frozenset(allowed)
 
     def matching(self, selection: AclBindingFilter | ResourcePatternFilter) -> tuple[AclBinding, ...]:
         """The bindings that a filter selects, sorted (KIP-140, KIP-290): LITERAL, PREFIXED, ANY and MATCH."""

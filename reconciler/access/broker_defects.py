@@ -58,8 +58,8 @@ class BrokerDefects:
                 below[binding[0][0]].setdefault(utf16(name), set()).add(binding)
             elif name == WILDCARD and binding[0][2] is PatternType.PREFIXED:
                 wall.add(binding[0][0])
-        self._unparsable = {kind: sorted(found, key=scan_order) for kind, found in unparsable.items()}
-        self._below = {kind: sorted(found.items()) for kind, found in below.items()}
+        self._unparsable = {kind: sorted(group, key=scan_order) for kind, group in unparsable.items()}
+        self._below = {kind: sorted(by_name.items()) for kind, by_name in below.items()}
         # PREFIXED * comes right after LITERAL * in the scan and ends it before the scan reaches any smaller name.
         self._scan_ends_early = frozenset(wall)
 
@@ -86,9 +86,9 @@ class BrokerDefects:
     @property
     def bindings(self) -> list[AclBinding]:
         """The defective bindings, sorted."""
-        found = set(self.unparsable)
-        found.update(b for rows in self._below.values() for _, several in rows for b in several)
-        return sorted(found)
+        defective = set(self.unparsable)
+        defective.update(b for rows in self._below.values() for _, several in rows for b in several)
+        return sorted(defective)
 
     def breaking(self, resource_type: ResourceType, name: str, deny: AclBinding | None) -> AclBinding | None:
         """The binding on which a request for ``name`` fails or hangs, or ``None``.

@@ -51,21 +51,21 @@ def permitted_by_api(
 
     ``on_cluster`` is a host to ask for on CLUSTER, where topics are asked about for a host that stands for others.
     """
-    found = interpretation.access(principal, host, resource_type, key)
+    operations = interpretation.access(principal, host, resource_type, key)
     # ControllerApis accepts CREATE on CLUSTER in place of CREATE on the topic, and DELETE alike.
     if resource_type is ResourceType.TOPIC:
         if not interpretation.may_have_access(principal, ResourceType.CLUSTER):
-            return found
+            return operations
         asked = (principal, on_cluster or host, ResourceType.CLUSTER, CLUSTER_NAMES)
-        found |= interpretation.access(*asked) & ON_EVERY_TOPIC
+        operations |= interpretation.access(*asked) & ON_EVERY_TOPIC
     # KafkaApis.handleInitProducerIdRequest accepts WRITE on any topic in place of IDEMPOTENT_WRITE (KIP-679).
     elif (
         resource_type is ResourceType.CLUSTER
-        and not found & IDEMPOTENT
+        and not operations & IDEMPOTENT
         and may_on_some_resource(interpretation, principal, host, AclOperation.WRITE, ResourceType.TOPIC)
     ):
-        found |= IDEMPOTENT
-    return found
+        operations |= IDEMPOTENT
+    return operations
 
 
 # Zones on which a principal has the same access to every name from every host: most of those that many are asked for.
@@ -109,8 +109,8 @@ class _OfEveryone:
 
     def look_at(self, zone: NameSet) -> _Shared | None:
         """Find out about a zone that is not known yet."""
-        self.zones[zone] = found = None if self._is_divided(zone) else self._shared(zone)
-        return found
+        self.zones[zone] = shared = None if self._is_divided(zone) else self._shared(zone)
+        return shared
 
     def _is_divided(self, zone: NameSet) -> bool:
         # LITERAL * does not match all names that begin with an asterisk.
@@ -151,10 +151,10 @@ class UniformZones:
         everyone = self._everyone.get(kind)
         if everyone is None:
             everyone = self._everyone[kind] = _OfEveryone(kind, self._interpretations)
-        known = everyone.zones
+        of_everyone = everyone.zones
         own = _Groups(kind, principal, self._interpretations)
         for zone in zones:
-            shared = known[zone] if zone in known else everyone.look_at(zone)
+            shared = of_everyone[zone] if zone in of_everyone else everyone.look_at(zone)
             if shared is None or ((own.hosts or zone.kind != LITERAL) and own.divide(zone)):
                 yield None
             elif shared.name is None:
@@ -179,7 +179,7 @@ class UniformZones:
 class _Groups:
     """One principal's bindings on one resource type in each interpretation: as a rule the same group in all."""
 
-    __slots__ = ("_distinct", "_one", "_tables", "hosts")
+    __slots__ = ("_distinct", "_only_table", "_tables", "hosts")
 
     def __init__(self, kind: ResourceType, principal: str, interpretations: Sequence[Interpretation]) -> None:
         groups = [interpretation.index.group(kind, principal) for interpretation in interpretations]
@@ -187,7 +187,7 @@ class _Groups:
         #: The groups with entries for some hosts only.
         self.hosts = [group for group in self._distinct if group.hosts() is not None]
         self._tables = [None if group is None else group.tables.get(WILDCARD) for group in groups]
-        self._one = self._tables[0] if len(set(self._tables)) == 1 else None
+        self._only_table = self._tables[0] if len(set(self._tables)) == 1 else None
 
     def divide(self, zone: NameSet) -> bool:
         """Whether entries distinguish hosts or names of a zone."""
@@ -196,15 +196,15 @@ class _Groups:
                 return True
         if zone.kind != LITERAL:
             for group in self._distinct:
-                found = inside(group.ordered, zone)
-                if len(found) > 1 or (found and found[0] != zone):
+                inner = inside(group.ordered, zone)
+                if len(inner) > 1 or (inner and inner[0] != zone):
                     return True
         return False
 
     def masks(self, zone: NameSet) -> Masks:
         """What entries for any host say on the names of a zone that are in no narrower set."""
-        if self._one is not None:
-            return self._one.at_names(zone)
+        if self._only_table is not None:
+            return self._only_table.at_names(zone)
         return tuple([0 if table is None else table.at_names(zone) for table in self._tables])
 
 
@@ -279,12 +279,12 @@ class AccessComparison:
         groups = self._asked.get(resource_type)
         if groups is None:
             who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
-            found = (
+            compiled = (
                 interpretation.index.group(resource_type, name)
                 for interpretation in self.interpretations
                 for name in who
             )
-            groups = self._asked[resource_type] = list(dict.fromkeys(group for group in found if group is not None))
+            groups = self._asked[resource_type] = list(dict.fromkeys(group for group in compiled if group is not None))
         return groups
 
     def classes(self, texts: frozenset[str]) -> list[HostClass]:
@@ -309,21 +309,21 @@ class AccessComparison:
         # Nothing is inside a single name, so there is nothing to divide.
         if zone.literal:
             return [zone] if self._is_possible(resource_type, zone) else []
-        found = {zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}
+        nodes = {zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}
         for group in self.groups(principal, resource_type):
-            found.update(inside(group.ordered, zone))
+            nodes.update(inside(group.ordered, zone))
         # Under default-allow the patterns of other principals matter too: they cover names, the outermost all of them.
         for interpretation in self.interpretations:
             if interpretation.default_allow:
-                found.update(interpretation.coverage(resource_type).edges_within(zone))
-        return sorted(key for key in found if self._is_possible(resource_type, key))
+                nodes.update(interpretation.coverage(resource_type).edges_within(zone))
+        return sorted(key for key in nodes if self._is_possible(resource_type, key))
 
     def _is_possible(self, resource_type: ResourceType, key: NameSet) -> bool:
         asked = (resource_type, key)
-        found = self._possible.get(asked)
-        if found is None:
-            found = self._possible[asked] = has_names(resource_type, key)
-        return found
+        possible = self._possible.get(asked)
+        if possible is None:
+            possible = self._possible[asked] = has_names(resource_type, key)
+        return possible
 
     def pieces(
         self,
@@ -343,8 +343,8 @@ class AccessComparison:
         if not nodes:
             return []
         classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
-        found = self._spread(principal, resource_type, nodes, classes, unchanged=unchanged)
-        return list(self._with_hosts(found, classes, known=hosts is None))
+        regions = self._spread(principal, resource_type, nodes, classes, unchanged=unchanged)
+        return list(self._with_hosts(regions, classes, recurring=hosts is None))
 
     def by_other_type(self, principal: str, resource_type: ResourceType) -> list[RegionEffect]:
         """What rights on CLUSTER permit on every topic, or WRITE on any topic on CLUSTER; of the state after."""
@@ -356,17 +356,17 @@ class AccessComparison:
         for number, host in enumerate(classes):
             held = permitted_by_api(self.after, principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
             regions.add([(region, AccessEffect(held & rights, 0))], number)
-        return list(self._with_hosts(regions, classes, known=True))
+        return list(self._with_hosts(regions, classes, recurring=True))
 
     def _with_hosts(
-        self, regions: RegionClasses[AccessEffect], classes: Sequence[HostClass], *, known: bool
+        self, regions: RegionClasses[AccessEffect], classes: Sequence[HostClass], *, recurring: bool
     ) -> Iterator[RegionEffect]:
         for (region, effect), where in regions.items():
             self.work.spend(ROW + len(region.cuts))
             # A region that the cuts use up holds no name, so nothing changes on it.
             # A single name is one that a resource can have: nodes hold no others.
             name = region.names.text if region.names.literal else self._shortest(region)
-            if name is not None and (alike := self._alike(where, classes, known=known)) is not None:
+            if name is not None and (alike := self._alike(where, classes, recurring=recurring)) is not None:
                 yield RegionEffect(alike, region, effect, where.example(classes), name)
 
     def pieces_of_zones(
@@ -376,8 +376,8 @@ class AccessComparison:
         if self._uniform is None:
             host = self.classes(frozenset())[0].sample
             self._uniform = UniformZones(self.interpretations, host)
-        found = self._uniform.pieces(principal, resource_type, [zone for zone, _ in zones], self.effect)
-        for (zone, unchanged), pieces in zip(zones, found, strict=True):
+        uniform = self._uniform.pieces(principal, resource_type, [zone for zone, _ in zones], self.effect)
+        for (zone, unchanged), pieces in zip(zones, uniform, strict=True):
             if pieces is None:
                 yield from self.pieces(principal, resource_type, zone, unchanged=unchanged)
                 continue
@@ -391,9 +391,9 @@ class AccessComparison:
     def _shortest(region: Region) -> str | None:
         return shortest_name(region.resource_type, region.names, region.cuts)
 
-    def _alike(self, where: ClassSet, classes: Sequence[HostClass], *, known: bool) -> Hosts | None:
-        """The hosts of these classes; the same few of the ``known`` ones come again and again."""
-        if where.usual or not known:
+    def _alike(self, where: ClassSet, classes: Sequence[HostClass], *, recurring: bool) -> Hosts | None:
+        """The hosts of these classes; for ``recurring`` classes the same few come again and again."""
+        if where.usual or not recurring:
             return where.hosts(classes, self.version)
         asked = id(classes), tuple(where.members)
         if asked not in self._hosts:
@@ -410,26 +410,26 @@ class AccessComparison:
         unchanged: bool,
     ) -> RegionClasses[AccessEffect]:
         """Each region with its effect, and for which classes it is one."""
-        found = RegionClasses[AccessEffect](lambda effect: unchanged or effect is not NO_EFFECT)
+        spread = RegionClasses[AccessEffect](lambda effect: unchanged or effect is not NO_EFFECT)
         if len(nodes) == 1:  # as in most changes
             self.work.spend(len(classes))
             for number, host in enumerate(classes):
                 effect = self.effect(principal, host.sample, resource_type, nodes[0])
-                found.add([(Region(resource_type, nodes[0]), effect)], number)
-            return found
+                spread.add([(Region(resource_type, nodes[0]), effect)], number)
+            return spread
         tree = NodeTree(nodes)
         # On CLUSTER, entries on topics decide too (IDEMPOTENT_WRITE), and it never has more than a few nodes.
         many = len(classes) >= _MANY_CLASSES and resource_type is not ResourceType.CLUSTER
         if not many or classes[0].label != WILDCARD:
             for number, host in enumerate(classes):
-                found.add(self._regions(principal, host, host, resource_type, tree).all(), number)
-            return found
-        self._spread_touched(found, principal, resource_type, tree, classes)
-        return found
+                spread.add(self._regions(principal, host, host, resource_type, tree).all(), number)
+            return spread
+        self._spread_touched(spread, principal, resource_type, tree, classes)
+        return spread
 
     def _spread_touched(
         self,
-        found: RegionClasses[AccessEffect],
+        spread: RegionClasses[AccessEffect],
         principal: str,
         resource_type: ResourceType,
         tree: NodeTree,
@@ -445,15 +445,15 @@ class AccessComparison:
             regions = usual[rights[number]]
             own = sorted({node for text in self._labels(principal, resource_type, host) for node in touched[text]})
             effect = self._effect_at(principal, host, host, resource_type, tree)
-            lacking, instead = regions.replaced(tree.spans(own), effect, wanted=found.wanted)
+            lacking, instead = regions.replaced(tree.spans(own), effect, wanted=spread.wanted)
             if rights[number] == rights[0]:
-                found.lack(lacking, number)
+                spread.lack(lacking, number)
             else:
                 self.work.spend(len(tree.nodes))
                 gone = set(lacking)
-                found.add((item for item in regions.all() if item not in gone), number)
-            found.add(instead, number)
-        found.usual(usual[rights[0]].all(), {number for number, right in enumerate(rights) if right != rights[0]})
+                spread.add((item for item in regions.all() if item not in gone), number)
+            spread.add(instead, number)
+        spread.usual(usual[rights[0]].all(), {number for number, right in enumerate(rights) if right != rights[0]})
 
     def _regions(
         self, principal: str, host: HostClass, on_cluster: HostClass, resource_type: ResourceType, tree: NodeTree
@@ -470,12 +470,12 @@ class AccessComparison:
         self, principal: str, resource_type: ResourceType, nodes: Sequence[NameSet]
     ) -> defaultdict[str, list[int]]:
         """The nodes that the entries of each host text match."""
-        found: defaultdict[str, list[int]] = defaultdict(list)
+        touched: defaultdict[str, list[int]] = defaultdict(list)
         indexes = [index for group in self.groups(principal, resource_type) if (index := group.hosts()) is not None]
         for number, key in enumerate(nodes):
             for text in {text for index in indexes for text in index.at(key)}:
-                found[text].append(number)
-        return found
+                touched[text].append(number)
+        return touched
 
     def _labels(self, principal: str, resource_type: ResourceType, host: HostClass) -> set[str]:
         return {text for group in self.groups(principal, resource_type) for text in group.labels(host.sample)}

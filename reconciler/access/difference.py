@@ -111,11 +111,11 @@ class InterpretationDifference:
         return changed and bool(self._changed_keys(ResourceType.TOPIC, principal, _WRITE_BIT))
 
     def _changed_keys(self, kind: ResourceType, principal: str, bits: int = -1) -> set[NameSet]:
-        found: set[NameSet] = set()
+        keys: set[NameSet] = set()
         for before, after in self._pairs:
             old, new = (interpretation.index.group(kind, principal) for interpretation in (before, after))
-            found |= changed_keys(old, new, bits)
-        return found
+            keys |= changed_keys(old, new, bits)
+        return keys
 
     def _cluster_changes(self, principal: str) -> bool:
         """Whether what CLUSTER grants on every topic changes."""
@@ -134,19 +134,19 @@ class InterpretationDifference:
         # Nothing changes for everybody else, and no binding of this principal changes.
         if not everyone and not on_cluster and principal not in self._movers:
             return []
-        found = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
+        zones = self._changed_keys(kind, principal) if (kind, principal) in self._changed else set()
         # Where everybody else's access changes, a principal with bindings on those names may keep its own.
         if everyone:
             for keys in self._own_keys(kind, principal):
-                found.update(meets(keys, everyone))
+                zones.update(meets(keys, everyone))
         if kind is ResourceType.TOPIC and on_cluster:
-            found.update(everyone)
+            zones.update(everyone)
             if self._cluster_changes(principal):
-                found.add(ALL_NAMES)
+                zones.add(ALL_NAMES)
         reached = bool(everyone and (on_topics or on_cluster))
         if kind is ResourceType.CLUSTER and (reached or self._idempotence_may_change(principal)):
-            found.add(CLUSTER_NAMES)
-        return outermost(found)
+            zones.add(CLUSTER_NAMES)
+        return outermost(zones)
 
     def _own_keys(self, kind: ResourceType, principal: str) -> list[list[NameSet]]:
         groups = (interpretation.index.group(kind, principal) for interpretation in self.comparison.interpretations)
@@ -181,16 +181,16 @@ class InterpretationDifference:
 
     def _entries(self, principal: str) -> tuple[frozenset[object] | None, ...]:
         """What a principal's own bindings say, without its name, on the types that count."""
-        found: list[frozenset[object] | None] = []
+        entries: list[frozenset[object] | None] = []
         for kind in self._kinds(principal):
             last: Collection[AclBinding] | None = None
             for interpretation in self.comparison.interpretations:
                 bindings = interpretation.index.bindings(kind, principal)
                 # As in the interpretation before: the same list, as a rule.
                 same = bindings is last
-                found.append(None if same else frozenset([(pattern, entry[1:]) for pattern, entry in bindings]))
+                entries.append(None if same else frozenset([(pattern, entry[1:]) for pattern, entry in bindings]))
                 last = bindings
-        return tuple(found)
+        return tuple(entries)
 
     def _kinds(self, principal: str) -> tuple[ResourceType, ...]:
         """The types that its pieces can be of, and those that decide about them."""
@@ -209,13 +209,13 @@ class InterpretationDifference:
         """Principals whose own bindings stay but match names on which everybody else's access may change; sorted."""
         # A guess that denies is in the strictest interpretation only, and may make an exception of its principal.
         indexes = {interpretation.index for interpretation in self.comparison.interpretations}
-        found: set[str] = set()
+        principals: set[str] = set()
         for kind, zones in self._everyone.items():
             for index in indexes if zones else ():
-                found |= index.principals(kind, zones)
+                principals |= index.principals(kind, zones)
                 if kind in _OTHER_TYPE:
-                    found |= index.principals(_OTHER_TYPE[kind], self._decisive(kind))
-        return sorted(found - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})
+                    principals |= index.principals(_OTHER_TYPE[kind], self._decisive(kind))
+        return sorted(principals - set(self.direct) - self._hidden - {WILDCARD_PRINCIPAL})
 
     def _decisive(self, kind: ResourceType) -> list[NameSet]:
         """The names of the other type on which a principal's own bindings may decide about a change on ``kind``."""
@@ -456,12 +456,12 @@ class AccessDifference:
         self._reached: list[DifferenceRow] | None = None
         if within is None:
             self._shifts = [InterpretationDifference(comparison, pairs, hidden) for comparison, pairs in compared]
-            found = self._merged([list(_direct_rows(shift)) for shift in self._shifts])
+            merged = self._merged([list(_direct_rows(shift)) for shift in self._shifts])
         else:
             self._shifts = []
-            found = self._merged([list(_rows_within(comparison, within)) for comparison, _ in compared])
-        self.rows = tuple(row for row in found if row.gained or row.lost)
-        self.exceptions = tuple(row for row in found if not row.gained and not row.lost)
+            merged = self._merged([list(_rows_within(comparison, within)) for comparison, _ in compared])
+        self.rows = tuple(row for row in merged if row.gained or row.lost)
+        self.exceptions = tuple(row for row in merged if not row.gained and not row.lost)
 
     @property
     def super_users_added(self) -> frozenset[str]:
@@ -522,15 +522,15 @@ class AccessDifference:
         if len(readings) == 1:
             return sorted(readings[0], key=lambda row: row.order)
         first, second = (dict.fromkeys(rows) for rows in readings)
-        found = [row for row in first if row in second]
+        merged = [row for row in first if row in second]
         only_first, only_second = ([row for row in a if row not in b] for a, b in ((first, second), (second, first)))
         if self._guessed:
             # What is certain is also possible, as a part of a row that says more.
-            found += [*only_first, *(replace(row, reading="perhaps") for row in only_second)]
+            merged += [*only_first, *(replace(row, reading="perhaps") for row in only_second)]
         else:
-            found += [replace(row, reading="least") for row in only_first]
-            found += [replace(row, reading="most") for row in only_second]
-        return sorted(found, key=lambda row: row.order)
+            merged += [replace(row, reading="least") for row in only_first]
+            merged += [replace(row, reading="most") for row in only_second]
+        return sorted(merged, key=lambda row: row.order)
 
 
 def compare_access(

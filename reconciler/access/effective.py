@@ -109,13 +109,13 @@ class Holders:
 
 def who_can(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePattern) -> Holders:
     """Who has ``operation`` on some name of ``pattern``: a name, a prefix, or LITERAL ``*`` for every name."""
-    found = _readings(
+    rows = _readings(
         authorizer, lambda interpretation: _holders_in(interpretation, authorizer.super_users, operation, pattern)
     )
-    everybody = any(row.principal is None for row in found)
+    everybody = any(row.principal is None for row in rows)
     return Holders(
-        tuple(row for row in found if row.operations),
-        tuple(row for row in found if not row.operations) if everybody else (),
+        tuple(row for row in rows if row.operations),
+        tuple(row for row in rows if not row.operations) if everybody else (),
         _cluster_admins(authorizer, operation, pattern),
         authorizer.super_users,
     )
@@ -124,15 +124,15 @@ def who_can(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePa
 def _cluster_admins(authorizer: Authorizer, operation: AclOperation, pattern: ResourcePattern) -> tuple[Access, ...]:
     """Who may do anything by way of the cluster; whoever may do so in both ways from the same hosts has one row."""
     cluster = ResourcePattern(ResourceType.CLUSTER, CLUSTER_NAME)
-    found: list[Access] = []
+    rows: list[Access] = []
     for right in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS):
         # Asked about this right itself, the rows are these administrators already.
         if (operation, pattern) == (right, cluster):
             continue
         held = _readings(authorizer, partial(_cluster_holders, authorizer.super_users, right, cluster))
-        told = {(row.principal, row.hosts, row.certain) for row in found}
-        found += [row for row in held if row.operations and (row.principal, row.hosts, row.certain) not in told]
-    return tuple(found)
+        reported = {(row.principal, row.hosts, row.certain) for row in rows}
+        rows += [row for row in held if row.operations and (row.principal, row.hosts, row.certain) not in reported]
+    return tuple(rows)
 
 
 def _cluster_holders(
@@ -168,12 +168,12 @@ def _reaches_all_topics(operation: AclOperation, kind: ResourceType) -> bool:
 
 def candidates(interpretation: Interpretation, operation: AclOperation, kind: ResourceType, names: NameSet) -> set[str]:
     """Principals whose access may differ from everybody else's."""
-    found = set(interpretation.index.principals(kind, [names]))
+    principals = set(interpretation.index.principals(kind, [names]))
     if _reaches_all_topics(operation, kind):
-        found |= interpretation.index.principals(ResourceType.CLUSTER, [ALL_NAMES])
+        principals |= interpretation.index.principals(ResourceType.CLUSTER, [ALL_NAMES])
     if kind is ResourceType.CLUSTER and operation is AclOperation.IDEMPOTENT_WRITE:
-        found |= interpretation.index.principals(ResourceType.TOPIC, [ALL_NAMES])
-    return found
+        principals |= interpretation.index.principals(ResourceType.TOPIC, [ALL_NAMES])
+    return principals
 
 
 def _zones(
@@ -322,8 +322,8 @@ class _InterpretedAccess:
     def rows(self, principal: str, kind: ResourceType) -> list[RegionEffect]:
         """As ``access_of``: regions and hosts on which the principal has the same operations."""
         base = self._base(principal, kind)
-        found = None if base is None else base.with_own(self._comparison, principal)
-        return self._all(self._comparison, principal, kind) if found is None else found
+        rows = None if base is None else base.with_own(self._comparison, principal)
+        return self._all(self._comparison, principal, kind) if rows is None else rows
 
     @staticmethod
     def _all(comparison: AccessComparison, principal: str, kind: ResourceType) -> list[RegionEffect]:
@@ -339,10 +339,10 @@ class _InterpretedAccess:
             return None
         own = frozenset[AclBinding]()
         if kind is ResourceType.TOPIC:
-            found = world.index.bindings(ResourceType.CLUSTER, principal)
+            on_cluster = world.index.bindings(ResourceType.CLUSTER, principal)
             own = frozenset(
                 item._replace(entry=AccessControlEntry(self._unnamed, *item.entry[1:]))
-                for item in found
+                for item in on_cluster
                 if item.entry.operation in _OF_CLUSTER
             )
         if (kind, own) not in self._bases:
@@ -372,20 +372,20 @@ class _OpenNames(NamedTuple):
         opened = [row for row in rows if row.region.names == ALL_NAMES]
         if len(opened) != 1 or opened[0].hosts != ANY_HOST or opened[0].effect.gained != comparison.supported[kind]:
             return None
-        found = cls(kind, opened[0], edges, {}, {})
+        open_names = cls(kind, opened[0], edges, {}, {})
         for row in rows:
-            if row is not found.outer:
-                edge = found.edge_around(row.region.names)
+            if row is not open_names.outer:
+                edge = open_names.edge_around(row.region.names)
                 if edge is None:
                     return None
-                found.inner.setdefault(edge, []).append(row)
+                open_names.inner.setdefault(edge, []).append(row)
         cuts: dict[NameSet, list[NameSet]] = {edge: [] for edge in edges}
-        for cut in found.outer.region.cuts:
-            if (edge := found.edge_around(cut)) is None:
+        for cut in open_names.outer.region.cuts:
+            if (edge := open_names.edge_around(cut)) is None:
                 return None
             cuts[edge].append(cut)
-        found.cuts.update((edge, inside) for edge, inside in cuts.items() if inside != [edge])
-        return found
+        open_names.cuts.update((edge, inside) for edge, inside in cuts.items() if inside != [edge])
+        return open_names
 
     def edge_around(self, names: NameSet) -> NameSet | None:
         """The edge in which these names are."""
@@ -414,7 +414,7 @@ class _OpenNames(NamedTuple):
                 else:  # as open as the names around it
                     cuts[edge] = list(row.region.cuts)
         rows += (row for edge, inner in self.inner.items() if edge not in touched for row in inner)
-        if any(found != self.cuts.get(edge, [edge]) for edge, found in cuts.items()):
+        if any(own_cuts != self.cuts.get(edge, [edge]) for edge, own_cuts in cuts.items()):
             return [*rows, *self._outer_with(cuts)]
         return [*rows, self.outer]
 

@@ -36,10 +36,10 @@ EVERY: Final = sum(1 << operation for operation in OPERATIONS)
 
 def bits(operations: Iterable[AclOperation]) -> int:
     """One bit for each operation; ALL stands for every one."""
-    found = 0
+    mask = 0
     for operation in operations:
-        found |= EVERY if operation is _O.ALL else 1 << operation
-    return found
+        mask |= EVERY if operation is _O.ALL else 1 << operation
+    return mask
 
 
 @lru_cache(maxsize=8_192)
@@ -105,21 +105,21 @@ class HostIndex:
 
     def on(self, zone: NameSet, inner: Iterable[NameSet]) -> list[str]:
         """The hosts whose rules may share a name with ``zone``; ``inner`` are the group's name sets inside it."""
-        found = self._index.at_names(zone)
+        mask = self._index.at_names(zone)
         # LITERAL * and PREFIXED * share one name, which is * itself.
         if zone.text == WILDCARD:
-            found |= self._index.at(WILDCARD)
+            mask |= self._index.at(WILDCARD)
         for key in inner:
-            found |= self._bits.get(key, 0)
-        return self._named(found)
+            mask |= self._bits.get(key, 0)
+        return self._named(mask)
 
     def _named(self, bits: int) -> list[str]:
-        found = []
+        texts = []
         while bits:
             lowest = bits & -bits
-            found.append(self._texts[lowest.bit_length() - 1])
+            texts.append(self._texts[lowest.bit_length() - 1])
             bits ^= lowest
-        return found
+        return texts
 
 
 # A group's tables, and what its entries allow.
@@ -236,9 +236,9 @@ class BindingGroup:
 
     def changed_keys(self, other: "BindingGroup") -> Set[NameSet] | None:
         """The only names on which two groups may differ, where one comes from the other."""
-        for one, base in ((self, other), (other, self)):
-            if one._step is not None and one._step[0] is base._mark:
-                return one._step[1]
+        for derived, base in ((self, other), (other, self)):
+            if derived._step is not None and derived._step[0] is base._mark:
+                return derived._step[1]
         return None
 
     def hosts(self) -> HostIndex | None:
@@ -249,9 +249,9 @@ class BindingGroup:
 
     def hosts_on(self, zone: NameSet) -> Collection[str]:
         """The host texts, except ``*``, whose rules may share a name with ``zone``."""
-        found = self.hosts()
+        host_index = self.hosts()
         # The look-up of one name finds its own rules, too.
-        return () if found is None else found.on(zone, () if zone.literal else inside(self.ordered, zone))
+        return () if host_index is None else host_index.on(zone, () if zone.literal else inside(self.ordered, zone))
 
     def labels(self, host: str) -> Iterator[str]:
         """The host texts, except ``*``, that match a connection from ``host``."""
@@ -280,10 +280,10 @@ class BindingGroup:
             return self._undenied(texts, operation)
         if self._allowed is None or len(self._allowed) >= _MOST_REMEMBERED:
             self._allowed = {}
-        found = self._allowed.get((texts, operation))
-        if found is None:
-            found = self._allowed[texts, operation] = _Remembered(self._undenied(texts, operation))
-        return found
+        names = self._allowed.get((texts, operation))
+        if names is None:
+            names = self._allowed[texts, operation] = _Remembered(self._undenied(texts, operation))
+        return names
 
     def _undenied(self, texts: Iterable[str], operation: AclOperation) -> Iterator[NameSet]:
         tables, deny = [self.tables[text] for text in texts], 1 << operation + DENIED
@@ -295,13 +295,13 @@ class BindingGroup:
 
 def _mask(bindings: Collection[AclBinding], pattern: ResourcePattern, like: AccessControlEntry) -> int:
     """What the entries of one principal and host on one pattern say."""
-    found = 0
+    mask = 0
     for permission_type, masks in ENTRY_MASKS.items():
         for operation in (AclOperation.ALL, *OPERATIONS):
             entry = AccessControlEntry(like.principal, like.host, operation, permission_type)
             if AclBinding(pattern, entry) in bindings:
-                found |= masks[operation]
-    return found
+                mask |= masks[operation]
+    return mask
 
 
 def _keep(ordered: list[NameSet], key: NameSet, there: bool) -> None:
@@ -317,9 +317,9 @@ def changed_keys(before: BindingGroup | None, after: BindingGroup | None, bits: 
     """The name sets on which two groups of one principal differ in some of ``bits``."""
     old, new = ({} if group is None else group.rules for group in (before, after))
     few = None if before is None or after is None else before.changed_keys(after)
-    found: set[NameSet] = set()
+    changed: set[NameSet] = set()
     for host in old.keys() | new.keys():
         here, there = old.get(host, {}), new.get(host, {})
         keys = (here.keys() | there.keys() if here != there else ()) if few is None else few
-        found.update(key for key in keys if (here.get(key, 0) ^ there.get(key, 0)) & bits)
-    return found
+        changed.update(key for key in keys if (here.get(key, 0) ^ there.get(key, 0)) & bits)
+    return changed

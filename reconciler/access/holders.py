@@ -219,12 +219,11 @@ class Flow:
     __slots__ = (
         "_alike_moved",
         "_far",
-        "_far_left",
-        "_found",
+        "_far_remaining",
         "_groups",
+        "_held_rights",
         "_joined_by_all",
         "_joining",
-        "_left",
         "_moved",
         "_near",
         "_of_all",
@@ -233,6 +232,7 @@ class Flow:
         "_reading",
         "_there",
         "_trusted",
+        "_undecided",
         "_written",
         "zones",
     )
@@ -244,12 +244,12 @@ class Flow:
         self._near, self._far = (
             reach.rights(_T.TOPIC, item) for item in ((_O.READ, _O.WRITE) if reading else (_O.WRITE, _O.READ))
         )
-        self._found: dict[str, HeldRight] = {}
+        self._held_rights: dict[str, HeldRight] = {}
         self._moved: set[str] = set()
         self._alike_moved = False
         #: The principals whose far topics are zones, and those of everybody that are none yet.
         self._written: set[str] = set()
-        self._far_left = self._far.everybodys(Region(_T.TOPIC))
+        self._far_remaining = self._far.everybodys(Region(_T.TOPIC))
         #: Share groups and their dead letter queues.
         self._groups = dict(reach.links.dead_letters or {})
         joining = reach.rights(_T.GROUP, _O.READ)
@@ -265,8 +265,8 @@ class Flow:
         self._of_all = frozenset(who for kind, who in named if kind is _T.TOPIC)
         self._joining = frozenset(who for kind, who in named if kind is _T.GROUP)
         #: Those who have bindings on topics and get at no zone yet; like everybody on names that these are not about.
-        self._left = dict.fromkeys(sorted(self._of_all - reach.known.super_users))
-        own = ((who, piece) for who in self._left for piece in self._near.of(who).own)
+        self._undecided = dict.fromkeys(sorted(self._of_all - reach.known.super_users))
+        own = ((who, piece) for who in self._undecided for piece in self._near.of(who).own)
         self._own = ByNames((piece.region.names, (who, piece)) for who, piece in own)
         self._start()
         for number, zone in enumerate(self.zones):  # grows meanwhile
@@ -275,8 +275,8 @@ class Flow:
     def of(self, principal: str) -> HeldRight | None:
         """An example of how a principal itself gets at the records; ``None`` if it could not."""
         if principal in self._of_all or principal == self._reach.known.unnamed:
-            return self._found.get(principal)
-        return _of(self._found.get(self._reach.known.unnamed), principal)
+            return self._held_rights.get(principal)
+        return _of(self._held_rights.get(self._reach.known.unnamed), principal)
 
     def differs(self, principal: str) -> bool:
         """Whether it may get at other records than everybody else."""
@@ -301,8 +301,8 @@ class Flow:
             operation = _O.READ if self._reading else _O.WRITE
             region, host, name = results[principal]
             right = HeldRight(region, AccessRequest(principal, host, operation, _T.TOPIC, name), self.moves(number))
-            self._found[principal] = right
-            self._left.pop(principal, None)
+            self._held_rights[principal] = right
+            self._undecided.pop(principal, None)
             if self._reading:
                 self._dead_letters(number, principal)
             for mover in dict.fromkeys((principal, *self._reach.acting[0].get(principal, ()))):
@@ -315,16 +315,16 @@ class Flow:
         near, unnamed = self._near, self._reach.known.unnamed
         results: dict[str, Piece] = {}
         for principal, piece in self._own.meeting(zone.names):
-            if principal in self._left and principal not in results:
+            if principal in self._undecided and principal not in results:
                 part = within(piece, zone)
                 if part is not None:
                     results[principal] = part
         # A right of everybody counts beside everybody's own ones.
         everybodys = near.everybodys(zone)
         if everybodys:
-            if unnamed not in self._found:
+            if unnamed not in self._held_rights:
                 results[unnamed] = everybodys[0]
-            for principal in self._left.keys() - results.keys():
+            for principal in self._undecided.keys() - results.keys():
                 held = near.of(principal)
                 some = (part for piece in everybodys for part in near.outside(piece, held.but)) if held.alike else ()
                 if (part := next(iter(some), None)) is not None:
@@ -358,12 +358,12 @@ class Flow:
         yield from held.own
         if held.alike:
             rest = []
-            for piece in self._far_left:
+            for piece in self._far_remaining:
                 parts = list(self._far.outside(piece, held.but))
                 yield from parts
                 if parts != [piece]:
                     rest.append(piece)
-            self._far_left = rest
+            self._far_remaining = rest
 
     def _dead_letters(self, number: int, principal: str) -> None:
         """Somebody reads these topics: with a share group that has a dead letter queue, so do the readers of that."""

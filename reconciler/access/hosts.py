@@ -23,8 +23,8 @@ def is_dead(text: str, version: KafkaVersion) -> bool:
     """Whether no connection can match an entry with this host."""
     if text == WILDCARD or address(text) is not None:
         return False
-    found = address_range(text, version)
-    return found is None or found.first > found.last
+    block = address_range(text, version)
+    return block is None or block.first > block.last
 
 
 class HostClass(NamedTuple):
@@ -58,8 +58,8 @@ class Hosts(NamedTuple):
             return False
         labels = [(label, True) for label in self.listed if "/" in label]
         labels += [(label, False) for label in self.but if "/" in label]
-        found = ((_length(label, host, version), inside) for label, inside in labels)
-        return max(((length, inside) for length, inside in found if length >= 0), default=(0, self.any_host))[1]
+        lengths = ((_length(label, host, version), inside) for label, inside in labels)
+        return max(((length, inside) for length, inside in lengths if length >= 0), default=(0, self.any_host))[1]
 
     def may_meet(self, text: str, version: KafkaVersion) -> bool:
         """Whether an entry's host and the set may have a connection in common; never ``False`` where they have one.
@@ -74,8 +74,8 @@ class Hosts(NamedTuple):
             if (inner is not None and own.holds(inner)) or (number is not None and own.contains(number)):
                 return True
         around = [(label, True) for label in self.listed] + [(label, False) for label in self.but]
-        found = ((outer, inside) for label, inside in around if (outer := address_range(label, version)) is not None)
-        lengths = ((outer.length, inside) for outer, inside in found if outer.holds(own))
+        ranges = ((outer, inside) for label, inside in around if (outer := address_range(label, version)) is not None)
+        lengths = ((outer.length, inside) for outer, inside in ranges if outer.holds(own))
         return max(lengths, default=(0, self.any_host))[1]
 
     def __str__(self) -> str:
@@ -93,8 +93,8 @@ EXAMPLE_HOST: Final = "192.0.2.0"
 
 def _length(label: str, host: str, version: KafkaVersion) -> int:
     """How narrow a range is that contains ``host``; -1 if it does not contain it."""
-    found, number = address_range(label, version), address(host)
-    return found.length if found is not None and number is not None and found.contains(number) else -1
+    block, number = address_range(label, version), address(host)
+    return block.length if block is not None and number is not None and block.contains(number) else -1
 
 
 class RangeIndex:
@@ -110,9 +110,9 @@ class RangeIndex:
         self._version = version
         self._texts: dict[IpRange, list[str]] = {}
         for text in texts:
-            if "/" in text and (found := address_range(text, version)) is not None:
-                self._texts.setdefault(found, []).append(text)
-        self._lengths = sorted({(found.width, found.length) for found in self._texts})
+            if "/" in text and (block := address_range(text, version)) is not None:
+                self._texts.setdefault(block, []).append(text)
+        self._lengths = sorted({(block.width, block.length) for block in self._texts})
 
     def around(self, label: str) -> Iterator[str]:
         """The texts, widest first, whose ranges hold every host of ``label``: a range, or an address."""
@@ -137,8 +137,8 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
     exact: set[str] = set()
     ranges: dict[IpRange, str] = {}
     for text in sorted(set(texts) - {WILDCARD}):
-        if (found := address_range(text, version)) is not None:
-            ranges.setdefault(found, text)
+        if (block := address_range(text, version)) is not None:
+            ranges.setdefault(block, text)
         elif address(text) is not None:
             exact.add(text)
     taken = {number for text in exact if (number := address(text)) is not None and "%" not in text}
@@ -159,16 +159,16 @@ def host_classes(texts: Iterable[str], version: KafkaVersion) -> list[HostClass]
 
 def _narrower(ranges: Iterable[IpRange]) -> dict[IpRange, list[IpRange]]:
     """The other ranges that each one holds: in order of their first addresses they follow it."""
-    found: dict[IpRange, list[IpRange]] = {}
+    narrower: dict[IpRange, list[IpRange]] = {}
     around: list[IpRange] = []
     for item in sorted(ranges, key=lambda item: (item.width, item.bits << item.width - item.length, item.length)):
         while around and not around[-1].holds(item):
             around.pop()
         for outer in around:
-            found[outer].append(item)
+            narrower[outer].append(item)
         around.append(item)
-        found[item] = []
-    return found
+        narrower[item] = []
+    return narrower
 
 
 def _lowest(outer: IpRange, inner: Iterable[IpRange], taken: set[IpAddress]) -> IpAddress | None:
@@ -205,9 +205,9 @@ def _outside(ranges: set[IpRange], taken: set[IpAddress]) -> str | None:
     for block in _EVERYWHERE:
         if any(r.holds(block) for r in ranges):
             continue
-        found = _lowest(block, [r for r in ranges if block.holds(r)], taken)
-        if found is not None:
-            return address_text(found)
+        host = _lowest(block, [r for r in ranges if block.holds(r)], taken)
+        if host is not None:
+            return address_text(host)
     return None if NOWHERE in taken else address_text(NOWHERE)
 
 

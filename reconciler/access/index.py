@@ -87,13 +87,13 @@ class PrincipalIndex:
                     by_names.setdefault(key, set()).add(principal)
             self._ordered = sorted(by_names)
             self._more.clear()
-        found: set[str] = set()
+        principals: set[str] = set()
         for zone in zones:
             # Every set around a zone is a prefix of its text, so look those up instead of scanning all sets.
             outer = [NameSet(zone.text[:length]) for length in range(len(zone.text) + 1)]
             for key in [*outer, *inside(self._ordered, zone)]:
-                found.update(by_names.get(key, ()))
-        return found
+                principals.update(by_names.get(key, ()))
+        return principals
 
 
 def _meeting(holders: Holders, zones: list[NameSet]) -> set[str]:
@@ -361,7 +361,10 @@ class Index:
         if isinstance(group, Layers):
             group = group.with_items({binding: came or None for binding, came in moved.items()})
         else:
-            group = (*(one for one in group if one not in moved), *(one for one, came in moved.items() if came))
+            group = (
+                *(binding for binding in group if binding not in moved),
+                *(binding for binding, came in moved.items() if came),
+            )
             group = group if len(group) < _LARGE else Layers(dict.fromkeys(group, True))
         now = self._changed.get(group_key)
         old = self._family.compiled.get(group_key) if now is None else now.compiled
@@ -405,23 +408,23 @@ class Index:
         # Two states of a cluster have most groups in common, and are compared principal by principal.
         shared = self._family.compiled
         group = shared.get(group_key)
-        if group is None and (found := self.bindings(*group_key)):
-            group = shared[group_key] = BindingGroup(found, self.version)
+        if group is None and (bindings := self.bindings(*group_key)):
+            group = shared[group_key] = BindingGroup(bindings, self.version)
         return group
 
     def view(self, resource_type: ResourceType, principal: str, host: str) -> tuple[NameIndex, ...]:
         """The tables that decide for a connection: its principal's and those of ``User:*``, by host."""
         view_key = (resource_type, principal, host)
-        found = self._views.get(view_key)
-        if found is None:
+        tables = self._views.get(view_key)
+        if tables is None:
             who = dict.fromkeys((principal, WILDCARD_PRINCIPAL))
             groups = (self.group(resource_type, name) for name in who)
-            found = tuple(table for group in groups if group is not None for table in group.of_host(host))
+            tables = tuple(table for group in groups if group is not None for table in group.of_host(host))
             # Hosts come from requests, so the cache could grow without limit.
             if len(self._views) >= _VIEWS:
                 self._views.clear()
-            self._views[view_key] = found
-        return found
+            self._views[view_key] = tables
+        return tables
 
     def changed_groups(self, other: "Index") -> list[GroupKey]:
         """The groups that differ between two indexes, sorted."""
@@ -429,9 +432,9 @@ class Index:
 
     def moved(self, other: "Index") -> Mapping[GroupKey, Collection[AclBinding]]:
         """By group, the bindings that are in one of two indexes alone."""
-        for one, base in ((other, self), (self, other)):
-            if one._step is not None and one._step.origin is base._mark:
-                return one._step.moved()
+        for derived, base in ((other, self), (self, other)):
+            if derived._step is not None and derived._step.origin is base._mark:
+                return derived._step.moved()
         if self._family is other._family:
             keys = self._changed.keys() | other._changed.keys()
         else:
@@ -448,15 +451,15 @@ class Index:
         if not unsure:
             return people
         few: list[tuple[str, Collection[AclBinding]]] = []
-        found = people.difference(unsure)
+        principals = people.difference(unsure)
         for who in unsure:
             own = self.bindings(resource_type, who)
             group = self.group(resource_type, who) if len(own) >= _LARGE else None
             if group is None:
                 few.append((who, own))
             elif meets(group.ordered, outermost(zones)):
-                found.add(who)
-        return found | _meeting(_holders(item for item in few if item[1]), zones)
+                principals.add(who)
+        return principals | _meeting(_holders(item for item in few if item[1]), zones)
 
     def knows(self, principal: str) -> bool:
         """Whether a binding names this principal."""

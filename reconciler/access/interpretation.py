@@ -76,9 +76,9 @@ def widest(entry: OpaqueBinding) -> Iterator[AclBinding]:
     # A principal without a colon makes brokers fail for every principal (StandardAcl.parsePrincipal).
     principal = entry.principal if ":" in entry.principal else WILDCARD_PRINCIPAL
     permissions = [kind for kind in _PERMISSIONS if kind == entry.permission_type] or _PERMISSIONS
-    known = [kind for kind in AclOperation if kind >= AclOperation.ALL and kind == entry.operation]
+    operations = [kind for kind in AclOperation if kind >= AclOperation.ALL and kind == entry.operation]
     for kind in [kind for kind in _TYPES if kind == entry.resource_type] or _TYPES:
-        operation = known[0] if known else AclOperation.ALL
+        operation = operations[0] if operations else AclOperation.ALL
         for pattern, permission in product(_widest_patterns(entry, kind), permissions):
             yield AclBinding(pattern, AccessControlEntry(principal, entry.host, operation, permission))
 
@@ -108,15 +108,15 @@ class Interpretation:
 
     def access(self, principal: str, host: str, resource_type: ResourceType, key: NameSet) -> int:
         """Permitted operations on the names of ``key`` that are in no narrower set, as bits; ignores super users."""
-        found = 0
+        mask = 0
         for table in self.index.view(resource_type, principal, host):
-            found |= table.at_names(key)
+            mask |= table.at_names(key)
         # If some rules are guesses, a match does not prove that the name is covered: a guess may be about another name.
-        if found and self.index is self.cover:
-            return permitted(found)
+        if mask and self.index is self.cover:
+            return permitted(mask)
         if self.default_allow and not self.cover.coverage(resource_type).covers(key):
             return EVERY
-        return permitted(found)
+        return permitted(mask)
 
     def may_have_access(self, principal: str, resource_type: ResourceType) -> bool:
         """Whether there is a rule for it on the type, or default-allow: where not, nothing is permitted."""
@@ -195,13 +195,13 @@ class Interpretations(NamedTuple):
 
     def bindings_of(self, kind: ResourceType, principal: str) -> Collection[AclBinding]:
         """One principal's on one resource type."""
-        found = self.certain.bindings(kind, principal)
+        certain = self.certain.bindings(kind, principal)
         if not self.doubtful:
-            return found
+            return certain
         more = (
             item for item in self.doubtful if (item.pattern.resource_type, item.entry.principal) == (kind, principal)
         )
-        return (*found, *more)
+        return (*certain, *more)
 
     def with_changes(self, added: Iterable[AclBinding], removed: Iterable[AclBinding]) -> "Interpretations":
         """Both interpretations with the same changes."""
@@ -260,8 +260,8 @@ def interpret(
         opaque = [entry for entry, binding in read if binding is None]
         doubtful = frozenset(filter(_may_be_range, bindings))
         settled = [binding for binding in bindings if binding not in doubtful] if doubtful else bindings
-        found = interpret(settled, opaque, RANGES_SINCE, default_allow)._replace(doubtful=frozenset())
-        return found.with_changes(doubtful, ()) if doubtful else found
+        readings = interpret(settled, opaque, RANGES_SINCE, default_allow)._replace(doubtful=frozenset())
+        return readings.with_changes(doubtful, ()) if doubtful else readings
     read = [(entry, as_binding(entry)) for entry in opaque]
     certain = Index(bindings, version)
     if named := [binding for _, binding in read if binding is not None]:
@@ -303,9 +303,9 @@ def _may_be_range(binding: AclBinding) -> bool:
 
 def unnamed_principal(indexes: Iterable[Index], taken: Container[str] = ()) -> str:
     """``User:anyone-else``, with ``-`` appended as long as a binding or ``taken`` names it."""
-    known = tuple(indexes)
+    all_indexes = tuple(indexes)
     name = "User:anyone-else"
-    while name in taken or any(index.knows(name) for index in known):
+    while name in taken or any(index.knows(name) for index in all_indexes):
         name += "-"
     return name
 

@@ -229,15 +229,15 @@ class Region:
         literals = {cut.text for cut in self.cuts if cut.literal}
         others = [cut for cut in self.cuts if not cut.literal]
         prefixes = tuple(cut.text for cut in others if cut != ASTERISK_NAMES)
-        found = []
+        selected = []
         for name in islice(names, start, None):
             if not name.startswith(self.names.text):
                 break
             if not self.names.matches(name) or name in literals or (prefixes and name.startswith(prefixes)):
                 continue
             if len(prefixes) == len(others) or not ASTERISK_NAMES.matches(name):
-                found.append(name)
-        return found
+                selected.append(name)
+        return selected
 
     def describe(self, shown: int = _SHOWN) -> str:
         """Plain words: ``topics starting with `payments.` except those starting with `payments.audit.` ``.
@@ -267,25 +267,25 @@ REGION: Final = record_of(
 )
 
 
-def common(one: Region, other: Region) -> Region | None:
+def common(first: Region, second: Region) -> Region | None:
     """The names of both regions, of one resource type; ``None`` if no resource can have such a name."""
-    if not one.names.meets(other.names):
+    if not first.names.meets(second.names):
         return None
     # Two sets that meet are nested, and a set sorts before its subsets: the greater one is their intersection.
-    inner = max(one.names, other.names)
-    cuts = {cut for cut in (*one.cuts, *other.cuts) if cut.meets(inner)}
+    inner = max(first.names, second.names)
+    cuts = {cut for cut in (*first.cuts, *second.cuts) if cut.meets(inner)}
     if any(cut.contains(inner) for cut in cuts):
         return None
-    shared = Region(one.resource_type, inner, tuple(sorted(cuts)))
+    shared = Region(first.resource_type, inner, tuple(sorted(cuts)))
     return None if shared.witness() is None else shared
 
 
 def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
     """``regions`` without ``others``, as regions; parts without a possible name are left out."""
-    left = list(regions)
+    remaining = list(regions)
     for other in others:
-        left = [part for region in left for part in _without(region, other)]
-    return [part for part in left if part.witness() is not None]
+        remaining = [part for region in remaining for part in _without(region, other)]
+    return [part for part in remaining if part.witness() is not None]
 
 
 def _without(region: Region, other: Region) -> Iterator[Region]:
@@ -342,15 +342,15 @@ _FEWER: Final = 16
 
 def outermost(keys: Iterable[NameSet]) -> list[NameSet]:
     """The sets that no other one contains, sorted."""
-    found: list[NameSet] = []
+    outer: list[NameSet] = []
     # A set sorts before its subsets, so the last outermost set is the only one that can contain the next.
     last: NameSet | None = None
     for key in sorted(keys):
         # Most are single names, which contain only themselves.
         if last is None or (key != last if last.kind == LITERAL else not last.contains(key)):
-            found.append(key)
+            outer.append(key)
             last = key
-    return found
+    return outer
 
 
 def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
@@ -359,14 +359,14 @@ def meets(ordered: list[NameSet], disjoint: list[NameSet]) -> list[NameSet]:
         return ordered
     if len(disjoint) * _FEWER < len(ordered):
         return [both for zone in disjoint for both in _shared_with(ordered, zone)]
-    found = []
+    shared = []
     for key in ordered:
         at = bisect_right(disjoint, key)
         if at and disjoint[at - 1].contains(key):
-            found.append(key)
+            shared.append(key)
         else:
-            found.extend(inside(disjoint, key))
-    return found
+            shared.extend(inside(disjoint, key))
+    return shared
 
 
 def _shared_with(ordered: list[NameSet], zone: NameSet) -> list[NameSet]:
@@ -480,8 +480,8 @@ class NameIndex:
 
     def at(self, name: str) -> int:
         """The mask of one name."""
-        found = self.literals.get(name)
-        return self.under(name) if found is None else found
+        mask = self.literals.get(name)
+        return self.under(name) if mask is None else mask
 
     def under(self, prefix: str) -> int:
         """The mask of names that start with ``prefix``, are longer, and are in no narrower set."""
@@ -496,8 +496,8 @@ class NameIndex:
     def at_names(self, names: NameSet) -> int:
         """The mask on a set of names, except on the narrower sets of this index."""
         text, kind = names
-        found = self.literals.get(text) if kind == LITERAL else None
-        return self.under(text) if found is None else found
+        mask = self.literals.get(text) if kind == LITERAL else None
+        return self.under(text) if mask is None else mask
 
 
 # Names that some binding matches, whatever its principal, host, operation and permission.

@@ -153,11 +153,11 @@ def can_i(
     if principal == WILDCARD_PRINCIPAL:
         return _everybody(authorizer, operation, pattern, host)
     one_name = pattern.pattern_type is PatternType.LITERAL and not pattern.is_wildcard
-    found = tuple((_parts_of_name if one_name else _parts_of_names)(authorizer, principal, operation, pattern, host))
-    word = _word({part.allowed for part in found})
-    against = [part for part in found if part.allowed is False] or [part for part in found if part.allowed is None]
+    parts = tuple((_parts_of_name if one_name else _parts_of_names)(authorizer, principal, operation, pattern, host))
+    word = _word({part.allowed for part in parts})
+    against = [part for part in parts if part.allowed is False] or [part for part in parts if part.allowed is None]
     ranked = sorted((part.example for part in against), key=lambda item: (len(item.resource_name), item))
-    return AccessAnswer(word, found, next(iter(ranked), None))
+    return AccessAnswer(word, parts, next(iter(ranked), None))
 
 
 def _word(answers: set[bool | None]) -> AnswerWord:
@@ -184,12 +184,12 @@ def _parts_of_name(
     classes = [HostClass(host, host)]
     if host == WILDCARD:
         classes = host_classes(_host_texts(authorizer, principal, pattern), version)
-    found: dict[bool | None, ClassSet] = {}
+    by_answer: dict[bool | None, ClassSet] = {}
     for number, item in enumerate(classes):
         request = AccessRequest(principal, item.sample, operation, kind, name)
-        found.setdefault(_permitted(authorizer, request), ClassSet()).members.append(number)
+        by_answer.setdefault(_permitted(authorizer, request), ClassSet()).members.append(number)
     region = Region(kind, names_of(pattern))
-    for allowed, where in found.items():
+    for allowed, where in by_answer.items():
         example = AccessRequest(principal, where.example(classes), operation, kind, name)
         yield AnswerPart(allowed, where.hosts(classes, version) or ANY_HOST, region, example)
 
@@ -226,12 +226,12 @@ def _parts_of_names(
         pieces = comparison.pieces(principal, kind, names_of(pattern), unchanged=True, hosts=hosts)
         held = ((piece, bool(piece.effect.gained >> operation & 1)) for piece in pieces)
         worlds.append({(piece.hosts, piece.region, may): (piece.host, piece.name) for piece, may in held})
-    told = set()
+    reported = set()
     for (where, region, may), (sample, name) in chain.from_iterable(world.items() for world in worlds):
         certain = all((where, region, may) in world for world in worlds) and not (may and breaks)
         allowed = may if certain else None
-        if (allowed, where, region) not in told:
-            told.add((allowed, where, region))
+        if (allowed, where, region) not in reported:
+            reported.add((allowed, where, region))
             yield AnswerPart(allowed, where, region, AccessRequest(principal, sample, operation, kind, name))
 
 
@@ -252,22 +252,22 @@ def deciding(authorizer: Authorizer, request: AccessRequest) -> tuple[AclBinding
 class Grounds:
     """The bindings that permit requests, each asked about once; none where something else does, or it is denied."""
 
-    __slots__ = ("_authorizer", "_found")
+    __slots__ = ("_authorizer", "_evidence")
 
     def __init__(self, authorizer: Authorizer) -> None:
         self._authorizer = authorizer
-        self._found: dict[AccessRequest, tuple[tuple[AclBinding, Origin | None], ...]] = {}
+        self._evidence: dict[AccessRequest, tuple[tuple[AclBinding, Origin | None], ...]] = {}
 
     def of(self, requests: Iterable[AccessRequest]) -> GivenBy:
         """By request."""
         return {request: self._of(request) for request in requests}
 
     def _of(self, request: AccessRequest) -> tuple[tuple[AclBinding, Origin | None], ...]:
-        results = self._found.get(request)
+        results = self._evidence.get(request)
         if results is None:
             notes = self._authorizer.sources.notes
             given = ((binding, notes.get(binding)) for binding in deciding(self._authorizer, request))
-            results = self._found[request] = tuple(
+            results = self._evidence[request] = tuple(
                 (binding, note.origin if isinstance(note, Declaration) else note) for binding, note in given
             )
         return results

@@ -452,11 +452,11 @@ class Reach:
         """What a principal may do by itself to act as somebody else; a super user need not."""
         who = principal if self.differs(principal) else self.known.unnamed
         if who not in self._hops:
-            self._hops[who] = tuple(self._found(who))
+            self._hops[who] = tuple(self._find_hops(who))
         results = self._hops[who] if who == principal else tuple(hop.by(principal) for hop in self._hops[who])
         return (*results, *self._memberships(principal)) if self.perhaps else results
 
-    def _found(self, principal: str) -> Iterator[Hop]:
+    def _find_hops(self, principal: str) -> Iterator[Hop]:
         # The gravest first: of several ways the first is shown.
         pieces = self.comparison(_HOPS).pieces(principal, _T.CLUSTER, CLUSTER_NAMES)
         for operation, kind in _OVER_CLUSTER.items():

@@ -49,12 +49,12 @@ class NodeTree:
 
     def spans(self, touched: Sequence[int]) -> list[Span]:
         """The nodes that begin a touched part, with all inside: disjoint, in order."""
-        found: list[Span] = []
+        spans: list[Span] = []
         for index in touched:
             # A node inside a span that is already found is part of it.
-            if not found or index >= found[-1].end:
-                found.append(Span(index, self.ends[index]))
-        return found
+            if not spans or index >= spans[-1].end:
+                spans.append(Span(index, self.ends[index]))
+        return spans
 
 
 @dataclass(slots=True)
@@ -80,14 +80,14 @@ class Regions(Generic[E]):
         #: For each node: itself if it is kept, else the kept node around it.
         self._above: list[int] = []
         for index, parent in enumerate(tree.parents):
-            found, outer = effect(index), self._above[parent] if parent >= 0 else -1
+            node_effect, outer = effect(index), self._above[parent] if parent >= 0 else -1
             # The same effect as around it: no boundary, so one region fewer to show.
-            if outer >= 0 and self._kept[outer].effect == found:
+            if outer >= 0 and self._kept[outer].effect == node_effect:
                 self._above.append(outer)
                 continue
             if outer >= 0:
                 self._kept[outer].cuts.append(index)
-            self._kept[index] = _Kept(found)
+            self._kept[index] = _Kept(node_effect)
             self._above.append(index)
 
     def all(self) -> list[tuple[Region, E]]:
@@ -145,15 +145,15 @@ class Regions(Generic[E]):
             parent = self._tree.parents[index]
             # Inside the span what counts is this class's own kept nodes, outside of it the usual ones.
             around = above[parent] if parent >= span.start else outer
-            found = effect(index)
-            if around >= 0 and (own[around] if around in own else self._kept[around]).effect == found:
+            node_effect = effect(index)
+            if around >= 0 and (own[around] if around in own else self._kept[around]).effect == node_effect:
                 above[index] = around
                 continue
             if around in own:
                 own[around].cuts.append(index)
             elif around >= 0:
                 cuts.append(index)
-            own[index], above[index] = _Kept(found), index
+            own[index], above[index] = _Kept(node_effect), index
         return own, cuts
 
 

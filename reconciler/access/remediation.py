@@ -62,9 +62,9 @@ def suggest_fix(verdict: AssertionResult, authorizer: Authorizer) -> Remediation
     return None
 
 
-def _least(found: Remediation, assertion: Assertion, mended: Authorizer, principals: Iterable[str]) -> Remediation:
+def _least(proposed: Remediation, assertion: Assertion, mended: Authorizer, principals: Iterable[str]) -> Remediation:
     """The same without changes that turn out not to be needed: a later change may make an earlier one redundant."""
-    create, delete = list(found.create), list(found.delete)
+    create, delete = list(proposed.create), list(proposed.delete)
     if 1 < len(create) + len(delete) <= _TRIED:
         for changes, put_back in ((create, False), (delete, True)):
             for binding in tuple(changes):
@@ -97,7 +97,7 @@ def _bearing_on(assertion: Assertion, authorizer: Authorizer) -> Authorizer:
 
 def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBinding]:
     """The bindings on CLUSTER, and those that match some name of the patterns."""
-    found = {
+    meeting = {
         binding
         for kind, principal in index.group_keys()
         if kind is ResourceType.CLUSTER or ":" not in principal
@@ -106,8 +106,8 @@ def _meeting(patterns: Iterable[ResourcePattern], index: Index) -> set[AclBindin
     for pattern in patterns:
         for principal in index.principals(pattern.resource_type, [names_of(pattern)]):
             own = index.bindings(pattern.resource_type, principal)
-            found.update(binding for binding in own if binding.pattern.overlaps(pattern))
-    return found
+            meeting.update(binding for binding in own if binding.pattern.overlaps(pattern))
+    return meeting
 
 
 def _step(
@@ -209,7 +209,7 @@ def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
 def _superfluous(authorizer: Authorizer) -> list[Removal]:
     covering = Covering(authorizer.interpretations.bindings_of, authorizer.covering_version)
     idle = IdleDenies(authorizer)
-    found = []
+    removals = []
     # Narrow patterns first: of two equivalent bindings the wider one stays.
     for binding in sorted(authorizer.bindings, key=lambda b: (-len(names_of(b.pattern).text), b)):
         because = covering.redundancy(binding)
@@ -221,5 +221,5 @@ def _superfluous(authorizer: Authorizer) -> list[Removal]:
         )
         if because or dead or (not allow and idle.is_idle(binding)):
             covering.remove(binding)
-            found.append(Removal(binding, because))
-    return found
+            removals.append(Removal(binding, because))
+    return removals

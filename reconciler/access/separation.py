@@ -73,19 +73,19 @@ class Combinations(NamedTuple):
 class Separations:
     """Decides separations on one state."""
 
-    __slots__ = ("_authorizer", "_claimed", "_evidence", "_known", "_links", "_many", "_worlds")
+    __slots__ = ("_authorizer", "_claimed", "_evidence", "_links", "_many", "_people", "_worlds")
 
     def __init__(self, authorizer: Authorizer, links: Links = NO_LINKS, claimed: Collection[str] = ()) -> None:
         """``claimed`` super users may be none."""
         self._authorizer, self._links, self._claimed = authorizer, links, frozenset(claimed)
-        self._known = Known.of(authorizer, links, claimed)
+        self._people = Known.of(authorizer, links, claimed)
         self._evidence = Grounds(authorizer)
         self._many = len(authorizer.bindings) > _MANY
         least, most = authorizer.interpretations.both
-        certain = Reach(least, self._known, links)
+        certain = Reach(least, self._people, links)
         self._worlds = [certain]
         if most is not least or links.memberships:
-            self._worlds.append(Reach(most, self._known, links, perhaps=True))
+            self._worlds.append(Reach(most, self._people, links, perhaps=True))
 
     def decide(self, separation: Separation, selection: PrincipalSelection) -> Combinations:
         """Who breaks it. Super users are exempt in ``selection``, and break it only with ``include_super_users``."""
@@ -110,7 +110,7 @@ class Separations:
         return Combinations(AssertionOutcome.PASS)
 
     def _in(self, reach: Reach, separation: Separation, selection: PrincipalSelection) -> dict[str, tuple[Way, ...]]:
-        holders, unnamed = _holders(reach, separation, selection), self._known.unnamed
+        holders, unnamed = _holders(reach, separation, selection), self._people.unnamed
         results: dict[str, tuple[Way, ...]] = {}
         for who in self._asked(reach, holders, selection):
             # Of those who are like everybody else, everybody else stands for all.
@@ -119,7 +119,7 @@ class Separations:
                 ways = ways_of(reach, holders, who, separation.through)
                 results |= {} if ways is None else {who: ways}
         if separation.include_super_users:
-            for who in sorted(self._known.super_users):
+            for who in sorted(self._people.super_users):
                 if (ways := _of_super_user(holders, who)) is not None:
                     results[who] = ways
         return results
@@ -128,16 +128,16 @@ class Separations:
         """The selected that are asked one by one: not each of many whom nothing tells from everybody else."""
         if selection.named is not None:
             return sorted(selection.named)
-        unlike, unnamed = [duty.unlike for duty in holders], self._known.unnamed
+        unlike, unnamed = [duty.unlike for duty in holders], self._people.unnamed
         # Whoever may be a member of a group is told apart by its name alone.
         if not selection.includes(unnamed) or reach.perhaps or None in unlike:
-            return (unnamed, *self._known.principals)
-        found = reach.may_hop.union(*filter(None, unlike)) - {WILDCARD_PRINCIPAL, unnamed}
-        return (unnamed, *sorted(who for who in found if ":" in who))
+            return (unnamed, *self._people.principals)
+        distinct = reach.may_hop.union(*filter(None, unlike)) - {WILDCARD_PRINCIPAL, unnamed}
+        return (unnamed, *sorted(who for who in distinct if ":" in who))
 
     def _combination(self, who: str, ways: tuple[Way, ...], *, certain: bool) -> Combination:
         given = self._evidence.of(request for way in ways for request in way.requests)
-        return Combination(who, ways, who == self._known.unnamed, certain, None, given)
+        return Combination(who, ways, who == self._people.unnamed, certain, None, given)
 
     def _unknown(self, separation: Separation) -> str | None:
         """Why it is no pass that nobody breaks it."""
@@ -162,12 +162,12 @@ class Separations:
     def fixed(self, combination: Combination, separation: Separation, selection: PrincipalSelection) -> Combination:
         """The same with the fewest bindings without which somebody no longer holds all duties, if a few are enough."""
         many = separation.through is Through.FLOW and self._many
-        if many or not combination.certain or combination.principal in self._known.super_users:
+        if many or not combination.certain or combination.principal in self._people.super_users:
             return combination
 
         def ways(removed: Collection[AclBinding]) -> tuple[Way, ...] | None:
             authorizer = self._authorizer.with_changes((), removed)
-            reach = Reach(authorizer.interpretations.least, self._known, self._links)
+            reach = Reach(authorizer.interpretations.least, self._people, self._links)
             holders = _holders(reach, separation, selection)
             return ways_of(reach, holders, combination.principal, separation.through)
 

@@ -70,7 +70,7 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/access/comparison.py",
         "_OfEveryone.look_at",
-        "return found",
+        "return shared",
         "pass",
     ): "a zone is compared in full the first time, which gives the same piece",
     (
@@ -126,7 +126,7 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/access/comparison.py",
         "AccessComparison._alike",
-        "if where.usual or not known: return where.hosts(classes, self.version)",
+        "if where.usual or not recurring: return where.hosts(classes, self.version)",
         "if True: return where.hosts(classes, self.version)",
     ): "a shortcut: what is kept is what is computed",
     (
@@ -156,7 +156,7 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/access/comparison.py",
         "_Groups.masks",
-        "return self._one.at_names(zone)",
+        "return self._only_table.at_names(zone)",
         "pass",
     ): "a shortcut: several times the same table says the same",
     (

@@ -61,7 +61,7 @@ KNOWN_OF_ACCESS: Final = (
             ),
             (
                 "names.py",
-                "            found.extend(inside(disjoint, key))",
+                "            shared.extend(inside(disjoint, key))",
                 "            pass",
                 "names disjoint from a binding's own are found inside of it",
             ),
@@ -85,8 +85,8 @@ KNOWN_OF_ACCESS: Final = (
             ),
             (
                 "interpretation.py",
-                "if found and self.index is self.cover:",
-                "if found:",
+                "if mask and self.index is self.cover:",
+                "if mask:",
                 "only where the index is the cover is what it finds the whole answer",
             ),
             (
@@ -103,7 +103,7 @@ KNOWN_OF_ACCESS: Final = (
             ),
             (
                 "difference.py",
-                "            found.update(everyone)\n",
+                "            zones.update(everyone)\n",
                 "",
                 "a change for User:* is a change for everybody",
             ),
@@ -139,8 +139,8 @@ KNOWN_OF_ACCESS: Final = (
             ),
             (
                 "comparison.py",
-                "if len(found) > 1 or (found and found[0] != zone):",
-                "if len(found) > 1:",
+                "if len(inner) > 1 or (inner and inner[0] != zone):",
+                "if len(inner) > 1:",
                 "one entry inside a zone divides it",
             ),
             (
@@ -187,7 +187,7 @@ KNOWN_OF_ACCESS: Final = (
             ),
             (
                 "comparison.py",
-                "found |= interpretation.access(*asked) & ON_EVERY_TOPIC",
+                "operations |= interpretation.access(*asked) & ON_EVERY_TOPIC",
                 "pass",
                 "WRITE on any topic counts wherever a producer is asked about",
             ),
@@ -223,13 +223,13 @@ KNOWN_OF_ACCESS: Final = (
             ),
             (
                 "assertions.py",
-                "            found.append(literal(WILDCARD))",
+                "            denied.append(literal(WILDCARD))",
                 "            pass",
                 "the wildcard as a name is tried as a counterexample",
             ),
             (
                 "assertions.py",
-                "                if text == WILDCARD and found.label == WILDCARD:",
+                "                if text == WILDCARD and host_class.label == WILDCARD:",
                 "                if True:",
                 "only the wildcard stands for all names in a counterexample",
             ),

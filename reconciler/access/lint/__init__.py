@@ -55,12 +55,12 @@ def rule_of(name: str) -> LintRule | None:
 
 
 def findings(
-    state: LintState, rules: Iterable[LintRule] = RULES, told: Callable[[LintFinding], bool] = lambda _: True
+    state: LintState, rules: Iterable[LintRule] = RULES, wanted: Callable[[LintFinding], bool] = lambda _: True
 ) -> list[LintFinding]:
-    """All findings about a state by these rules, those that are ``told``, sorted by rule and binding.
+    """All findings about a state by these rules, those that are ``wanted``, sorted by rule and binding.
 
     They have manifest lines where the authorizer knows them.
     """
     notes = state.authorizer.sources.notes
-    found = (finding for rule in rules for finding in filter(told, rule.check(state)))
-    return sorted((item.placed(notes) for item in found), key=lambda finding: finding.order)
+    unplaced = (finding for rule in rules for finding in filter(wanted, rule.check(state)))
+    return sorted((item.placed(notes) for item in unplaced), key=lambda finding: finding.order)

@@ -95,15 +95,15 @@ class Covering:
         self._ranges = RangeIndex((), version)
 
     def _table(self, kind: ResourceType, who: str) -> _ByNames:
-        found = self._tables.get((kind, who))
-        if found is None:
+        table = self._tables.get((kind, who))
+        if table is None:
             # That of everybody is asked for with each other one.
             if self._remembered is not None and len(self._tables) > self._remembered:
                 kept = [place for place in self._tables if place[1] == WILDCARD_PRINCIPAL]
                 self._tables = {place: self._tables[place] for place in kept}
             there = self._bindings_of(kind, who)
-            found = self._tables[kind, who] = _ByNames(b for b in there if b not in self._removed)
-        return found
+            table = self._tables[kind, who] = _ByNames(b for b in there if b not in self._removed)
+        return table
 
     def remove(self, binding: AclBinding) -> None:
         """Remove a binding."""
@@ -127,14 +127,14 @@ class Covering:
         place = pattern[0], binding[1][0], names_of(pattern)
         if place != self._last:
             kind, who, key = place
-            found: set[AclBinding] = set()
+            around: set[AclBinding] = set()
             for name in dict.fromkeys((who, WILDCARD_PRINCIPAL)):
                 for there in self._table(kind, name).containing(key):
                     # All of one place have one pattern.
                     if there and covers(next(iter(there)).pattern, pattern):
-                        found |= there
+                        around |= there
             self._last, self._around = place, {}
-            for other in found:
+            for other in around:
                 self._around.setdefault(other[1][1], []).append(other)
             self._ranges = RangeIndex(self._around, self.version)
         return self._around
@@ -166,9 +166,9 @@ class Covering:
         mutual = [other for other in candidates if other > binding and self._same_reach(other, binding)]
         return self.enough(wanted, [other for other in candidates if other not in mutual]) if wanted else ()
 
-    def _same_reach(self, one: AclBinding, other: AclBinding) -> bool:
-        same = one.pattern == other.pattern and one.entry[:2] == other.entry[:2]
-        return same and effect_bits(one, self.version) == effect_bits(other, self.version)
+    def _same_reach(self, binding: AclBinding, other: AclBinding) -> bool:
+        same = binding.pattern == other.pattern and binding.entry[:2] == other.entry[:2]
+        return same and effect_bits(binding, self.version) == effect_bits(other, self.version)
 
     def shadow(self, binding: AclBinding) -> tuple[AclBinding, ...]:
         """The DENYs that together cover an ALLOW completely."""
@@ -200,8 +200,8 @@ class IdleDenies:
         )
 
     def _of(self, kind: ResourceType, operation: AclOperation) -> OperationGrants:
-        found = self._grants.get((kind, operation))
-        if found is None:
+        grants = self._grants.get((kind, operation))
+        if grants is None:
             index = self._authorizer.interpretations.certain
-            found = self._grants[kind, operation] = OperationGrants(index, kind, operation)
-        return found
+            grants = self._grants[kind, operation] = OperationGrants(index, kind, operation)
+        return grants

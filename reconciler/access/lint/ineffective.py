@@ -39,7 +39,7 @@ def dead_host(state: LintState) -> Iterator[LintFinding]:
     """Hosts that no connection has."""
     for binding in state.bindings:
         if is_dead(binding.entry.host, state.authorizer.kafka_version):
-            yield dead_host.found(
+            yield dead_host.finding(
                 binding,
                 f"no connection ever comes from {binding.entry.host!r}: Kafka compares addresses as Java prints them",
                 "write the address itself, IPv6 in full and lower case, or leave the host out",
@@ -58,7 +58,7 @@ def dead_principal(state: LintState) -> Iterator[LintFinding]:
     """Principals that no connection has."""
     for binding in state.bindings:
         if (problem := _principal_problem(binding.entry.principal, state.principal_types)) is not None:
-            yield dead_principal.found(binding, *problem)
+            yield dead_principal.finding(binding, *problem)
 
 
 @lint_rule(
@@ -71,9 +71,9 @@ def dead_principal(state: LintState) -> Iterator[LintFinding]:
 def no_login(state: LintState) -> Iterator[LintFinding]:
     """SCRAM users as whom nobody can log in."""
     for item, origin in state.listed:
-        if (found := item.unmatched) is not None and not found.some:
+        if (mismatch := item.unmatched) is not None and not mismatch.some:
             advice = "make a user whose name is ASCII, and remove this one"
-            yield no_login.found_listed(item, f"nobody can log in: {found.message}", advice, origin)
+            yield no_login.listed_finding(item, f"nobody can log in: {mismatch.message}", advice, origin)
 
 
 @lint_rule(
@@ -89,11 +89,11 @@ def changed_name(state: LintState) -> Iterator[LintFinding]:
     advice = "write a name without it, here and in the clients' settings"
     for binding in state.bindings:
         kind, name = binding.pattern.resource_type, binding.pattern.name
-        if kind in _SET_BY_CLIENTS and (found := unmatched_by_librdkafka(name)) is not None:
-            yield changed_name.found(binding, found.message, advice)
+        if kind in _SET_BY_CLIENTS and (mismatch := unmatched_by_librdkafka(name)) is not None:
+            yield changed_name.finding(binding, mismatch.message, advice)
     for item, origin in state.listed:
-        if (found := item.unmatched) is not None and found.some:
-            yield changed_name.found_listed(item, found.message, advice, origin)
+        if (mismatch := item.unmatched) is not None and mismatch.some:
+            yield changed_name.listed_finding(item, mismatch.message, advice, origin)
 
 
 def _principal_problem(text: str, types: Collection[str]) -> tuple[str, str] | None:
@@ -121,7 +121,7 @@ def breaks_brokers(state: LintState) -> Iterator[LintFinding]:
     """Bindings that meet a defect of brokers."""
     for binding in sorted(frozenset(state.authorizer.broker_defects.bindings)):
         message = "requests that meet this make brokers fail or hang"
-        yield breaks_brokers.found(binding, message, "remove it first, as a super user")
+        yield breaks_brokers.finding(binding, message, "remove it first, as a super user")
 
 
 @lint_rule(
@@ -135,7 +135,7 @@ def dead_pattern(state: LintState) -> Iterator[LintFinding]:
     """Patterns that no resource, or not the intended ones, match."""
     for binding in state.bindings:
         if (problem := _pattern_problem(binding)) is not None:
-            yield dead_pattern.found(binding, *problem)
+            yield dead_pattern.finding(binding, *problem)
 
 
 def _pattern_problem(binding: AclBinding) -> tuple[str, str] | None:
@@ -167,10 +167,10 @@ def unsupported_operation(state: LintState) -> Iterator[LintFinding]:
         kind, operation = binding.pattern.resource_type, binding.entry.operation
         # What an ALLOW implies counts; a DENY implies nothing.
         if not effect_bits(binding, state.authorizer.kafka_version):
-            known = supported(kind, state.authorizer.kafka_version) | {AclOperation.ALL}
-            listed = ", ".join(sorted(item.name for item in known))
+            operations = supported(kind, state.authorizer.kafka_version) | {AclOperation.ALL}
+            listed = ", ".join(sorted(item.name for item in operations))
             message = f"{kind.name} has no operation {operation.name}: no request asks for it"
-            yield unsupported_operation.found(binding, message, f"it has {listed}")
+            yield unsupported_operation.finding(binding, message, f"it has {listed}")
 
 
 @lint_rule(
@@ -188,7 +188,7 @@ def evaded_deny(state: LintState) -> Iterator[LintFinding]:
         # The name of a topic or of the cluster never begins with an asterisk.
         if denies and kind not in (ResourceType.TOPIC, ResourceType.CLUSTER):
             message = f"brokers do not apply this to a {kind.name} whose name begins with '*' and goes on, such as '*x'"
-            yield evaded_deny.found(binding, message, f"deny {PatternType.PREFIXED.name} * too", evidence=("*x",))
+            yield evaded_deny.finding(binding, message, f"deny {PatternType.PREFIXED.name} * too", evidence=("*x",))
 
 
 @lint_rule(
@@ -203,7 +203,7 @@ def evaded_deny(state: LintState) -> Iterator[LintFinding]:
 def redundant(state: LintState) -> Iterator[LintFinding]:
     """Bindings that others cover."""
     for binding, by in state.redundant.items():
-        yield redundant.found(
+        yield redundant.finding(
             binding, f"{_listed(by)} already says this", "remove it: access stays the same", related=by
         )
 
@@ -219,7 +219,7 @@ def shadowed(state: LintState) -> Iterator[LintFinding]:
     """ALLOWs that DENYs cover."""
     for binding, by in state.shadowed.items():
         message = f"{_listed(by)} denies everything that this allows"
-        yield shadowed.found(binding, message, "remove it, or narrow the DENY", related=by)
+        yield shadowed.finding(binding, message, "remove it, or narrow the DENY", related=by)
 
 
 @lint_rule(
@@ -238,7 +238,7 @@ def idle_deny(state: LintState) -> Iterator[LintFinding]:
         denies = binding.entry.permission_type is AclPermissionType.DENY
         if denies and binding not in state.redundant and idle.is_idle(binding):
             advice = "remove it, unless it protects against later ALLOWs"
-            yield idle_deny.found(binding, "nothing allows what this denies", advice)
+            yield idle_deny.finding(binding, "nothing allows what this denies", advice)
 
 
 def _listed(bindings: Collection[AclBinding]) -> str:

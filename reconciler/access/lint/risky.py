@@ -40,7 +40,7 @@ def everybody(state: LintState) -> Iterator[LintFinding]:
                 f"everybody who can connect gets {binding.entry.operation.name}, "
                 "principals of every type and ANONYMOUS included"
             )
-            yield everybody.found(binding, message, "name the principals who need it")
+            yield everybody.finding(binding, message, "name the principals who need it")
 
 
 @lint_rule(
@@ -56,7 +56,7 @@ def wildcard_write(state: LintState) -> Iterator[LintFinding]:
         operation = binding.entry.operation
         if binding.pattern.is_wildcard and operation in _CHANGING:
             message = f"{operation.name} on every {binding.pattern.resource_type.name}, also on those not yet created"
-            yield wildcard_write.found(binding, message, "name the resources, or a prefix")
+            yield wildcard_write.finding(binding, message, "name the resources, or a prefix")
 
 
 @lint_rule(
@@ -83,7 +83,7 @@ def wildcard_read(state: LintState) -> Iterator[LintFinding]:
         if what is not None:
             message = f"{entry.operation.name} on every {kind.name}: {what}"
             advice = f"name the {kind.noun}s, or a prefix; if it is meant, write an exception with a reason"
-            yield wildcard_read.found(binding, message, advice)
+            yield wildcard_read.finding(binding, message, advice)
 
 
 @lint_rule(
@@ -105,7 +105,7 @@ def everything(state: LintState) -> Iterator[LintFinding]:
             message = f"{operation.name} on every {kind.name}, also on those not yet created"
             message += ", and operations of later releases" if operation is _O.ALL else ""
             message += ": it may log in as anybody" if kind in _AS_ANYBODY else ""
-            yield everything.found(binding, message, "name the operations and the resources, or a prefix")
+            yield everything.finding(binding, message, "name the operations and the resources, or a prefix")
 
 
 @lint_rule(
@@ -120,16 +120,16 @@ def cluster_alter(state: LintState) -> Iterator[LintFinding]:
     """ALLOWs to change ACLs, or the brokers' configs, or to ask as anybody; who may do several is told of once."""
     ours = [allow for allow in state.allows if allow.pattern.resource_type is ResourceType.CLUSTER]
     altering = [binding for binding in ours if binding.entry.operation in (_O.ALTER, _O.ALL)]
-    told = {item.entry[:2] for item in altering}
+    reported = {item.entry[:2] for item in altering}
     advice = "keep this to those who administer the cluster"
     for binding in altering:
         message = "who may ALTER the cluster may change ACLs, and so grant itself anything"
-        yield cluster_alter.found(binding, message, advice)
+        yield cluster_alter.finding(binding, message, advice)
     for operation, message in _OVER_CLUSTER.items():
-        more = [item for item in ours if item.entry.operation is operation and item.entry[:2] not in told]
-        told |= {item.entry[:2] for item in more}
+        more = [item for item in ours if item.entry.operation is operation and item.entry[:2] not in reported]
+        reported |= {item.entry[:2] for item in more}
         for binding in more:
-            yield cluster_alter.found(binding, message, advice)
+            yield cluster_alter.finding(binding, message, advice)
 
 
 @lint_rule(
@@ -148,7 +148,7 @@ def open_prefix(state: LintState) -> Iterator[LintFinding]:
             continue
         extra = islice(_longer_words(name, topics) if kind is ResourceType.TOPIC else (), _SHOWN)
         message = f"the prefix {name!r} ends inside a word: it matches {name}x as well as {name}.x"
-        yield open_prefix.found(binding, message, f"end it with a delimiter: {name}.", evidence=tuple(extra))
+        yield open_prefix.finding(binding, message, f"end it with a delimiter: {name}.", evidence=tuple(extra))
 
 
 def _longer_words(prefix: str, topics: Sequence[str]) -> Iterator[str]:
@@ -178,7 +178,7 @@ def confusable(state: LintState) -> Iterator[LintFinding]:
             for other in rest if first in used else alike:
                 if other in used:
                     shown = ", ".join(as_name(item) for item in alike if item != other)
-                    yield confusable.found(
+                    yield confusable.finding(
                         used[other],
                         f"the {what} {as_name(other)} looks like {shown}, and is another {what}",
                         "write the name that is meant",
@@ -201,4 +201,4 @@ def mixed_scripts(state: LintState) -> Iterator[LintFinding]:
             scripts = scripts_of(name)
             if scripts:
                 message = f"the {what} {as_name(name)} mixes letters of {' and '.join(scripts)}"
-                yield mixed_scripts.found(binding, message, "type the name again in one script")
+                yield mixed_scripts.finding(binding, message, "type the name again in one script")

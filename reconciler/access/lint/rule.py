@@ -60,8 +60,8 @@ class LintState:
     @cached_property
     def allows(self) -> tuple[AclBinding, ...]:
         """All ALLOW bindings, sorted."""
-        found = [binding for binding in self.bindings if binding.entry.permission_type is AclPermissionType.ALLOW]
-        return self.bindings if len(found) == len(self.bindings) else tuple(found)
+        allows = [binding for binding in self.bindings if binding.entry.permission_type is AclPermissionType.ALLOW]
+        return self.bindings if len(allows) == len(self.bindings) else tuple(allows)
 
     @cached_property
     def redundant(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
@@ -70,8 +70,8 @@ class LintState:
         Other rules about coverage leave these out.
         """
         covering = self._covering
-        found = ((item, covering.redundancy(item)) for _, group in self._groups() for item in sorted(group))
-        return {item: by for item, by in found if by}
+        redundancies = ((item, covering.redundancy(item)) for _, group in self._groups() for item in sorted(group))
+        return {item: by for item, by in redundancies if by}
 
     @cached_property
     def shadowed(self) -> dict[AclBinding, tuple[AclBinding, ...]]:
@@ -79,14 +79,14 @@ class LintState:
         covering, deny = self._covering, AclPermissionType.DENY
         of = self.authorizer.interpretations.bindings_of
         denying = {kind for kind in ResourceType if any(item[1][3] is deny for item in of(kind, WILDCARD_PRINCIPAL))}
-        found = (
+        shadows = (
             (item, covering.shadow(item))
             for kind, group in self._groups()
             if kind in denying or any(item[1][3] is deny for item in group)
             for item in sorted(group)
             if item[1][3] is not deny and item not in self.redundant
         )
-        return dict(sorted((item, by) for item, by in found if by))
+        return dict(sorted((item, by) for item, by in shadows if by))
 
     @property
     def _covering(self) -> Covering:
@@ -102,13 +102,13 @@ class LintState:
     @cached_property
     def names(self) -> dict[str, dict[str, AclBinding]]:
         """Principals, and the names of each resource type by its noun, each with its first binding."""
-        found: dict[str, dict[str, AclBinding]] = {PRINCIPAL: {}, **{kind.noun: {} for kind in ResourceType}}
-        principals, by_type = found[PRINCIPAL], {kind: found[kind.noun] for kind in ResourceType}
+        names: dict[str, dict[str, AclBinding]] = {PRINCIPAL: {}, **{kind.noun: {} for kind in ResourceType}}
+        principals, by_type = names[PRINCIPAL], {kind: names[kind.noun] for kind in ResourceType}
         for binding in self.bindings:
             pattern, entry = binding
             principals.setdefault(entry[0], binding)
             by_type[pattern[0]].setdefault(pattern[1], binding)
-        return {what: used for what, used in found.items() if used}
+        return {what: used for what, used in names.items() if used}
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ class LintRule:
     fix: Fix = "none"
     on_facts: bool = False
 
-    def found(
+    def finding(
         self,
         about: AclBinding,
         message: str,
@@ -140,7 +140,7 @@ class LintRule:
         """A finding of this rule about a binding."""
         return AclFinding(self, about, message, advice, related, evidence)
 
-    def found_listed(self, about: ListedItem, message: str, advice: str, origin: Origin | None) -> "LintFinding":
+    def listed_finding(self, about: ListedItem, message: str, advice: str, origin: Origin | None) -> "LintFinding":
         """A finding of this rule about a resource of a listed kind, declared at ``origin``."""
         return ListedFinding(self, about, message, advice, origin=origin)
 

@@ -45,7 +45,7 @@ def half_a_grant(state: LintState) -> Iterator[LintFinding]:
             if other[1] is ResourceType.GROUP:
                 advice += "; a consumer that assigns partitions itself and commits nothing needs no group"
             message = f"{entry.principal} has {entry.operation.name} here, and no {needed}"
-            yield half_a_grant.found(binding, message, advice)
+            yield half_a_grant.finding(binding, message, advice)
 
 
 @lint_rule(
@@ -62,7 +62,7 @@ def unknown_topic(state: LintState) -> Iterator[LintFinding]:
         named = pattern.resource_type is ResourceType.TOPIC and pattern.pattern_type is PatternType.LITERAL
         if named and not pattern.is_wildcard and pattern.name not in (state.topics or ()):
             message = f"there is no topic {pattern.name!r}"
-            yield unknown_topic.found(binding, message, "remove it, or create the topic")
+            yield unknown_topic.finding(binding, message, "remove it, or create the topic")
 
 
 @lint_rule(
@@ -79,7 +79,7 @@ def unknown_principal(state: LintState) -> Iterator[LintFinding]:
         principal = binding.entry.principal
         if principal not in (state.principals or ()) and principal != WILDCARD_PRINCIPAL:
             message = f"{principal} is not among the known principals"
-            yield unknown_principal.found(binding, message, "remove it, or add the principal to the known ones")
+            yield unknown_principal.finding(binding, message, "remove it, or add the principal to the known ones")
 
 
 @lint_rule(
@@ -101,7 +101,7 @@ def undeclared_principal(state: LintState) -> Iterator[LintFinding]:
         exempt |= any(entry.principal != principal and matches(pattern, principal) for pattern, entry in tokens)
         if principal_type == "User" and not exempt:
             message = f"no Users document declares {principal}, and SCRAM is the only way to log in"
-            yield undeclared_principal.found(binding, message, "remove its ACLs, or declare the user")
+            yield undeclared_principal.finding(binding, message, "remove its ACLs, or declare the user")
 
 
 @lint_rule(
@@ -115,7 +115,7 @@ def expired(state: LintState) -> Iterator[LintFinding]:
     """Bindings that have ended."""
     for binding, end in _dated(state):
         if state.as_of is not None and end.over(state.as_of):
-            yield expired.found(binding, f"it ended {end.past}", "remove it; the next plan removes the binding")
+            yield expired.finding(binding, f"it ended {end.past}", "remove it; the next plan removes the binding")
 
 
 @lint_rule(
@@ -128,7 +128,7 @@ def expires_soon(state: LintState) -> Iterator[LintFinding]:
     """Bindings that end soon."""
     for binding, end in _dated(state):
         if state.as_of is not None and not end.over(state.as_of) and end.over(instant_of(state.as_of) + state.soon):
-            yield expires_soon.found(
+            yield expires_soon.finding(
                 binding, f"it is declared until {end}", "extend it with a reason, or let it expire"
             )
 
@@ -151,15 +151,15 @@ def _dated(state: LintState) -> Iterator[tuple[AclBinding, Expiry]]:
 )
 def case(state: LintState) -> Iterator[LintFinding]:
     """Principals, and names of one resource type, that differ only by case."""
-    for kind, found in _respelt(state):
-        first, *others = sorted(found)
+    for kind, spellings in _respelt(state):
+        first, *others = sorted(spellings)
         for other in others:
             what = f"{kind} name" if kind else "principal"
-            yield case.found(
-                found[other],
+            yield case.finding(
+                spellings[other],
                 f"the {what} {other!r} differs from {first!r} only by case: for Kafka they are two",
                 "write both alike if one is meant",
-                related=(found[first],),
+                related=(spellings[first],),
                 evidence=(first, other),
             )
 
