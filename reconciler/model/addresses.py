@@ -86,14 +86,14 @@ def address(text: str) -> IpAddress | None:
     return number if address_text(number) == text.partition("%")[0] else None
 
 
-def address_text(found: IpAddress) -> str:
+def address_text(host: IpAddress) -> str:
     """Java's text: dotted IPv4, IPv6 in full, lower case, without padding, IPv4-mapped as IPv4."""
-    if found.width == 32:
-        return str(ipaddress.IPv4Address(found.number))
-    mapped = ipaddress.IPv6Address(found.number).ipv4_mapped
+    if host.width == 32:
+        return str(ipaddress.IPv4Address(host.number))
+    mapped = ipaddress.IPv6Address(host.number).ipv4_mapped
     if mapped is not None:
         return str(mapped)
-    return ":".join(f"{found.number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+    return ":".join(f"{host.number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
 
 
 def resolved(text: str) -> IpAddress | None:
@@ -127,18 +127,18 @@ def ip_range(text: str) -> IpRange | None:
     return _range_6(host, length) if ":" in text else _range_4(host, length)
 
 
-def hosts_meet(one: str, other: str) -> bool:
+def hosts_meet(first: str, second: str) -> bool:
     """Whether some connection may match both of two entries' hosts, by the rules of Kafka 4.4."""
-    if one == other or WILDCARD in (one, other):
+    if first == second or WILDCARD in (first, second):
         return True
-    if "/" not in one and "/" not in other:
+    if "/" not in first and "/" not in second:
         return False
-    ranges = ip_range(one), ip_range(other)
+    ranges = ip_range(first), ip_range(second)
     if ranges[0] is not None and ranges[1] is not None:
         return ranges[0].holds(ranges[1]) or ranges[1].holds(ranges[0])
-    found, text = (ranges[0], other) if ranges[0] is not None else (ranges[1], one)
+    block, text = (ranges[0], second) if ranges[0] is not None else (ranges[1], first)
     number = address(text)
-    return found is not None and number is not None and found.contains(number)
+    return block is not None and number is not None and block.contains(number)
 
 
 def _range_4(host: str, length: str) -> IpRange | None:

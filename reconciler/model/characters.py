@@ -48,7 +48,7 @@ def hidden_in(text: str) -> Iterator[tuple[int, str]]:
     planes = ([c for c in hidden if c <= "\uffff"], [c for c in hidden if c > "\uffff"])
     runs = "|".join(f"[{re.escape(''.join(plane))}]+" for plane in planes if plane)
     if runs:
-        yield from ((found.start(), found[0]) for found in re.finditer(runs, text))
+        yield from ((run.start(), run[0]) for run in re.finditer(runs, text))
 
 
 def is_visible(text: str) -> bool:
@@ -166,19 +166,19 @@ class LookAlikes:
 
     def __init__(self, names: Iterable[str]) -> None:
         """Those that others may look like."""
-        self._found: dict[str, set[str]] = {}
+        self._by_skeleton: dict[str, set[str]] = {}
         for name in names:
-            self._found.setdefault(skeleton(name), set()).add(name)
+            self._by_skeleton.setdefault(skeleton(name), set()).add(name)
 
     def see(self, names: Iterable[str]) -> None:
         """Other names, and perhaps some of them."""
         for name in names:
-            if (alike := self._found.get(skeleton(name))) is not None:
+            if (alike := self._by_skeleton.get(skeleton(name))) is not None:
                 alike.add(name)
 
     def sets(self) -> Iterator[tuple[str, ...]]:
         """The names, sorted, of each set of two or more that look alike."""
-        return (tuple(sorted(alike)) for alike in self._found.values() if len(alike) > 1)
+        return (tuple(sorted(alike)) for alike in self._by_skeleton.values() if len(alike) > 1)
 
 
 def _perhaps_alike(names: Iterable[str]) -> Iterator[str]:
@@ -187,11 +187,11 @@ def _perhaps_alike(names: Iterable[str]) -> Iterator[str]:
     hashes = array("q", (hash(skeleton(name)) for name in distinct))
     # A skeleton falls into a place of its own, as a rule; who shares one is looked at again.
     size = _PLACES_EACH * len(hashes)
-    found = bytearray(size)
+    counts = bytearray(size)
     for item in hashes:
         place = item % size
-        found[place] = min(found[place] + 1, 2)
-    return (name for name, item in zip(distinct, hashes, strict=True) if found[item % size] > 1)
+        counts[place] = min(counts[place] + 1, 2)
+    return (name for name, item in zip(distinct, hashes, strict=True) if counts[item % size] > 1)
 
 
 @lru_cache(maxsize=1 << 12)  # a fleet's clusters have the same names
@@ -206,10 +206,10 @@ def mixed_scripts(name: str) -> tuple[str, ...]:
     if name.isascii():
         return ()
     _, colon, rest = name.partition(":")
-    found = {script for character in _KEY.sub("", rest if colon else name) if (script := _script(character))}
-    if len(found) < 2 or any(found <= together for together in _TOGETHER):
+    scripts = {script for character in _KEY.sub("", rest if colon else name) if (script := _script(character))}
+    if len(scripts) < 2 or any(scripts <= together for together in _TOGETHER):
         return ()
-    return tuple(sorted(found))
+    return tuple(sorted(scripts))
 
 
 def _script(character: str) -> str:
@@ -276,7 +276,7 @@ def _unsafe_replaced(text: str, digits: int, escape: str) -> str:
         return f"{escape}{ord(character):0{digits}x}"
 
     if text.isascii():
-        return _ASCII_UNSAFE.sub(lambda found: escaped(found[0]), text)
+        return _ASCII_UNSAFE.sub(lambda match: escaped(match[0]), text)
     return replace_unsafe(text, escaped)
 
 
@@ -345,10 +345,12 @@ def points(text: str) -> str:
     """
     if text.isascii():
         return ""
-    found = [fromkey for fromkey in dict.fromkeys(text) if not fromkey.isascii() and not is_hidden(fromkey)]
-    if not found:
+    characters = [
+        character for character in dict.fromkeys(text) if not character.isascii() and not is_hidden(character)
+    ]
+    if not characters:
         return ""
-    return f" ({first_of(found, _SHOWN, code_point)})"
+    return f" ({first_of(characters, _SHOWN, code_point)})"
 
 
 # Text for people: safe to show on a terminal whatever a cluster's names hold, coloured where somebody looks.

@@ -150,7 +150,9 @@ def ends_of(bindings: Mapping[AclBinding, Declaration]) -> Iterator[tuple[AclBin
     if isinstance(bindings, KnowsEnds):
         yield from bindings.ending()
         return
-    yield from ((binding, said.expires) for binding, said in bindings.items() if said.expires is not None)
+    yield from (
+        (binding, declaration.expires) for binding, declaration in bindings.items() if declaration.expires is not None
+    )
 
 
 def patterns_of(bindings: Mapping[AclBinding, Declaration]) -> Collection[ResourcePattern]:
@@ -217,7 +219,8 @@ class DesiredState:
         if not apart:
             return self
         kept, over = (
-            {item: said for item, said in some.items() if item not in apart} for some in (self.bindings, self.expired)
+            {item: declaration for item, declaration in some.items() if item not in apart}
+            for some in (self.bindings, self.expired)
         )
         return replace(self, bindings=kept, expired=over)
 

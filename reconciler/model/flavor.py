@@ -54,12 +54,12 @@ def release_text(version: KafkaVersion) -> str:
 
 def supported(resource_type: ResourceType, version: KafkaVersion) -> frozenset[AclOperation]:
     """The operations that a broker of that release checks on a resource type (``AclEntry.supportedOperations``)."""
-    known = SUPPORTED_OPERATIONS[resource_type]
+    operations = SUPPORTED_OPERATIONS[resource_type]
     if version < (4, 1):
-        known -= {AclOperation.TWO_PHASE_COMMIT}
+        operations -= {AclOperation.TWO_PHASE_COMMIT}
     if version < (4, 0) and resource_type is ResourceType.GROUP:
-        known -= {AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS}
-    return known
+        operations -= {AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS}
+    return operations
 
 
 # The authorizers that brokers name in ``authorizer.class.name``, and by what each decides.
@@ -107,8 +107,8 @@ def foreign_authorizer(configs: Mapping[str, str | None]) -> str | None:
     name = configs.get(CLASS_NAME)
     if not name or name in _APACHE:
         return None
-    known = _OTHERS.get(name, "not Apache Kafka's")
-    return f"{CLASS_NAME}={name}, which is {known}"
+    authorizer = _OTHERS.get(name, "not Apache Kafka's")
+    return f"{CLASS_NAME}={name}, which is {authorizer}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,11 +202,11 @@ class Flavor:
 _DEFAULTS: Final[Mapping[str, str]] = FrozenMap({"cleanup.policy": "delete"})
 
 
-def _needs(one: IntermediateValue, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> bool:
-    if one.config not in after:
+def _needs(intermediate: IntermediateValue, before: Mapping[str, str | None], after: Mapping[str, str | None]) -> bool:
+    if intermediate.config not in after:
         return False
-    sides = (side.get(one.config) or _DEFAULTS.get(one.config, "") for side in (before, after))
-    return [_values(side) for side in sides] == [_values(one.before), _values(one.after)]
+    sides = (side.get(intermediate.config) or _DEFAULTS.get(intermediate.config, "") for side in (before, after))
+    return [_values(side) for side in sides] == [_values(intermediate.before), _values(intermediate.after)]
 
 
 def _values(text: str) -> frozenset[str]:
@@ -361,8 +361,8 @@ FLAVORS: Final[Mapping[str, Flavor]] = FrozenMap(
 
 def between(before: Mapping[str, str | None], after: Mapping[str, str | None]) -> Mapping[str, str]:
     """Values of configs at which a change in two steps may have been cut off, by config, whatever the flavor."""
-    found = (flavor.intermediate(before, after) for flavor in FLAVORS.values())
-    return {item.config: item.via for item in found if item is not None}
+    intermediates = (flavor.intermediate(before, after) for flavor in FLAVORS.values())
+    return {item.config: item.via for item in intermediates if item is not None}
 
 
 def may_be_added(config: str, value: str) -> bool:
@@ -416,8 +416,8 @@ class ShownFlavor:
 
 def shown_flavors(signs: ClusterSigns) -> tuple[ShownFlavor, ...]:
     """The makes that a cluster shows, each with its best sign; several where names disagree."""
-    found = (next(_shown(flavor, signs), None) for flavor in FLAVORS.values())
-    return tuple(item for item in found if item is not None)
+    shown = (next(_shown(flavor, signs), None) for flavor in FLAVORS.values())
+    return tuple(item for item in shown if item is not None)
 
 
 def _shown(flavor: Flavor, signs: ClusterSigns) -> Iterator[ShownFlavor]:

@@ -104,11 +104,11 @@ def is_lock_denial(binding: AclBinding) -> bool:
 
 def read_lock_mark(binding: AclBinding) -> LockMark | None:
     """What a binding marks, or ``None`` where it is no mark of a lock."""
-    if binding.entry != MARK_ENTRY or (found := _NAME.fullmatch(binding.pattern.name)) is None:
+    if binding.entry != MARK_ENTRY or (match := _NAME.fullmatch(binding.pattern.name)) is None:
         return None
-    principal, operator, ticket, reason = map(unquote, found[3][1:].split("."))
+    principal, operator, ticket, reason = map(unquote, match[3][1:].split("."))
     try:
-        mark = LockMark(principal, instant(found[1]), _end(found[2]), operator, ticket, reason)
+        mark = LockMark(principal, instant(match[1]), _end(match[2]), operator, ticket, reason)
         # Written again and compared: only the one spelling that this tool writes counts.
         return mark if ":" in principal and mark.binding == binding else None
     except ValueError:
@@ -117,16 +117,16 @@ def read_lock_mark(binding: AclBinding) -> LockMark | None:
 
 def locks(bindings: Collection[AclBinding]) -> dict[str, Lock]:
     """The locks among live ``bindings``, by principal; one that lacks DENYs is there with those missing."""
-    found: dict[str, list[LockMark]] = {}
+    marks: dict[str, list[LockMark]] = {}
     for mark in _marks(bindings):
-        found.setdefault(mark.principal, []).append(mark)
+        marks.setdefault(mark.principal, []).append(mark)
     return {
         principal: Lock(
             principal,
-            tuple(sorted(found[principal], key=lambda mark: (mark.since, mark.binding))),
+            tuple(sorted(marks[principal], key=lambda mark: (mark.since, mark.binding))),
             tuple(denial for denial in lock_denials(principal) if denial not in bindings),
         )
-        for principal in sorted(found)
+        for principal in sorted(marks)
     }
 
 
@@ -189,10 +189,10 @@ class UnlockMark(NamedTuple):
 
 def read_unlock_mark(binding: AclBinding) -> UnlockMark | None:
     """What a binding marks, or ``None`` where it is no mark of an unlock."""
-    if binding.entry != MARK_ENTRY or (found := _UNLOCKED.fullmatch(binding.pattern.name)) is None:
+    if binding.entry != MARK_ENTRY or (match := _UNLOCKED.fullmatch(binding.pattern.name)) is None:
         return None
     try:
-        mark = UnlockMark(unquote(found[2]), instant(found[1]))
+        mark = UnlockMark(unquote(match[2]), instant(match[1]))
         return mark if mark.binding == binding else None
     except ValueError:
         return None
@@ -200,10 +200,10 @@ def read_unlock_mark(binding: AclBinding) -> UnlockMark | None:
 
 def unlocked_at(bindings: Iterable[AclBinding]) -> dict[str, datetime.datetime]:
     """When locks were ended last, by principal, as far as marks still say it."""
-    found: dict[str, datetime.datetime] = {}
+    ended: dict[str, datetime.datetime] = {}
     for mark in filter(None, map(read_unlock_mark, on_reserved_names(bindings))):
-        found[mark.principal] = max(mark.at, found.get(mark.principal, mark.at))
-    return found
+        ended[mark.principal] = max(mark.at, ended.get(mark.principal, mark.at))
+    return ended
 
 
 def unlock_marks(bindings: Iterable[AclBinding], now: datetime.datetime | None) -> frozenset[AclBinding]:

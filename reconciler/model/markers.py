@@ -65,9 +65,9 @@ def marker_from(binding: AclBinding) -> Marker | None:
 
     No run puts a bridge on the cluster itself or on a reserved name, so nothing marks one there.
     """
-    if binding.entry != MARK_ENTRY or (found := _NAME.fullmatch(binding.pattern.name)) is None:
+    if binding.entry != MARK_ENTRY or (match := _NAME.fullmatch(binding.pattern.name)) is None:
         return None
-    run, resource_type, pattern_type, name = found.groups()
+    run, resource_type, pattern_type, name = match.groups()
     try:
         pattern = ResourcePattern(ResourceType[resource_type], name, PatternType[pattern_type])
     except (KeyError, ValueError):
@@ -178,8 +178,8 @@ def break_glass_mark(
     ``since`` is when it was asked for, ``overrode`` are the names of the access tests that it was given over.
     """
     (resource_type, name, pattern_type), entry = binding
-    said = (resource_type.name, pattern_type.name, entry.operation.name, name, entry.principal, entry.host)
-    words, tests = ".".join(map(word, said)), ",".join(map(word, overrode))
+    parts = (resource_type.name, pattern_type.name, entry.operation.name, name, entry.principal, entry.host)
+    words, tests = ".".join(map(word, parts)), ",".join(map(word, overrode))
     more = f".{stamp(since) if since is not None else ''}.{tests}" if since is not None or tests else ""
     return AclBinding(ResourcePattern(ResourceType.TOPIC, f"__kr.break-glass.{stamp(end)}.{words}{more}"), MARK_ENTRY)
 
@@ -201,12 +201,12 @@ def instant(text: str) -> datetime.datetime:
 
 def read_break_glass(mark: AclBinding) -> BreakGlass | None:
     """What a binding marks, or ``None`` where it is no mark."""
-    if mark.entry != MARK_ENTRY or (found := _MARK_NAME.fullmatch(mark.pattern.name)) is None:
+    if mark.entry != MARK_ENTRY or (match := _MARK_NAME.fullmatch(mark.pattern.name)) is None:
         return None
-    kind, form, operation, name, principal, host = map(unquote, found[2][1:].split("."))
+    kind, form, operation, name, principal, host = map(unquote, match[2][1:].split("."))
     try:
-        end, since = instant(found[1]), instant(found[3]) if found[3] else None
-        overrode = tuple(map(unquote, found[4].split(","))) if found[4] else ()
+        end, since = instant(match[1]), instant(match[3]) if match[3] else None
+        overrode = tuple(map(unquote, match[4].split(","))) if match[4] else ()
         pattern = ResourcePattern(ResourceType[kind], name, PatternType[form])
         entry = AccessControlEntry(principal, host, AclOperation[operation], AclPermissionType.ALLOW)
     except (KeyError, ValueError):
@@ -220,11 +220,11 @@ def read_break_glass(mark: AclBinding) -> BreakGlass | None:
 
 def break_glass(bindings: Collection[AclBinding], as_of: datetime.date) -> dict[AclBinding, BreakGlass]:
     """The break-glass access among live ``bindings``, each with the last of its ends, over or not."""
-    found: dict[AclBinding, BreakGlass] = {}
+    latest: dict[AclBinding, BreakGlass] = {}
     for mark in _marks(bindings, as_of):
-        if mark.binding in bindings and (mark.binding not in found or found[mark.binding].end < mark.end):
-            found[mark.binding] = mark
-    return found
+        if mark.binding in bindings and (mark.binding not in latest or latest[mark.binding].end < mark.end):
+            latest[mark.binding] = mark
+    return latest
 
 
 def given_break_glass(bindings: Iterable[AclBinding], as_of: datetime.date) -> dict[str, list[BreakGlass]]:
@@ -263,8 +263,8 @@ def marks_that_stay(bindings: Collection[AclBinding], now: datetime.datetime) ->
 
     A clock that is ahead by no more than the longest time writes marks that do not count yet.
     """
-    found = every_break_glass(bindings)
-    return frozenset(item.mark for item in found if item.binding in bindings or -KEPT < item.end - now <= 2 * LONGEST)
+    marks = every_break_glass(bindings)
+    return frozenset(item.mark for item in marks if item.binding in bindings or -KEPT < item.end - now <= 2 * LONGEST)
 
 
 def marks_for(access: Collection[AclBinding], bindings: Iterable[AclBinding]) -> list[AclBinding]:

@@ -371,7 +371,7 @@ def _selects_topic(items: SelectorIndex, name: str) -> bool:
 def _selects_listed(items: SelectorIndex, item: ListedItem) -> bool:
     place = item.place
     near = items.near(item.principal) if place is None else items.near(None, place.resource_type, place.name)
-    return any(one.selects_listed(item) for one in near)
+    return any(selector.selects_listed(item) for selector in near)
 
 
 # A scope held inside another one: what both own, and where one owns or leaves out more than the other.
@@ -398,17 +398,17 @@ def beyond(own: Scope, bounds: Scope) -> bool:
     """Whether ``own`` may own what ``bounds`` does not."""
     if bounds.include is not None and (own.include is None or any(uncovered(own.include, bounds.include))):
         return True
-    left = uncovered((*bounds.exclude, *bounds.ignore), (*own.exclude, *own.ignore))
-    return any(own.include is None or any(_share(one, item) for item in own.include) for one in left)
+    outside = uncovered((*bounds.exclude, *bounds.ignore), (*own.exclude, *own.ignore))
+    return any(own.include is None or any(_share(selector, item) for item in own.include) for selector in outside)
 
 
 def short_of(own: Scope, bounds: Scope) -> tuple[Selector, ...]:
     """What ``bounds`` owns and ``own`` leaves out, as far as items show it: ignored, excluded, no longer included."""
     taken = (*bounds.exclude, *bounds.ignore)
-    found = [item for item in uncovered((*own.ignore, *own.exclude), taken) if _meets(item, bounds.include)]
+    missing = [item for item in uncovered((*own.ignore, *own.exclude), taken) if _meets(item, bounds.include)]
     if own.include is not None and bounds.include is not None:
-        found += [item for item in uncovered(bounds.include, own.include) if item not in found]
-    return tuple(found)
+        missing += [item for item in uncovered(bounds.include, own.include) if item not in missing]
+    return tuple(missing)
 
 
 def uncovered(items: Iterable[Selector], others: Sequence[Selector]) -> Iterator[Selector]:
@@ -420,7 +420,7 @@ def uncovered(items: Iterable[Selector], others: Sequence[Selector]) -> Iterator
 
 
 def _meets(item: Selector, include: Sequence[Selector] | None) -> bool:
-    return include is None or any(_share(item, one) for one in include)
+    return include is None or any(_share(item, selector) for selector in include)
 
 
 def _joined(own: Sequence[Selector], bounds: Sequence[Selector]) -> tuple[Selector, ...]:
@@ -458,47 +458,47 @@ def _contains(outer: Selector, inner: Selector) -> bool:
     return _common_names(inner.names, outer.names, inner.resource_type) == inner.names
 
 
-def _share(one: Selector, other: Selector) -> bool:
-    return _both(one, other) is not None
+def _share(first: Selector, second: Selector) -> bool:
+    return _both(first, second) is not None
 
 
-def _both(one: Selector, other: Selector) -> Selector | None:
+def _both(first: Selector, second: Selector) -> Selector | None:
     """What both select; ``None`` for nothing."""
-    if None not in (one.resource_type, other.resource_type) and one.resource_type is not other.resource_type:
+    if None not in (first.resource_type, second.resource_type) and first.resource_type is not second.resource_type:
         return None
-    principals, names = one.principals or other.principals, one.names or other.names
-    kind = one.resource_type or other.resource_type
-    if one.principals is not None and other.principals is not None:
-        principals = _common_principals(one.principals, other.principals)
+    principals, names = first.principals or second.principals, first.names or second.names
+    kind = first.resource_type or second.resource_type
+    if first.principals is not None and second.principals is not None:
+        principals = _common_principals(first.principals, second.principals)
         if principals is None:
             return None
-    if one.names is not None and other.names is not None and kind is not None:
-        names = _common_names(one.names, other.names, kind)
+    if first.names is not None and second.names is not None and kind is not None:
+        names = _common_names(first.names, second.names, kind)
         if names is None:
             return None
     return Selector(principals, kind, names)
 
 
-def _common_principals(one: NameSelector, other: NameSelector) -> NameSelector | None:
-    return _common(one, other, lambda outer, principal: outer.selects_principal(principal))
+def _common_principals(first: NameSelector, second: NameSelector) -> NameSelector | None:
+    return _common(first, second, lambda outer, principal: outer.selects_principal(principal))
 
 
-def _common_names(one: NameSelector, other: NameSelector, kind: ResourceType) -> NameSelector | None:
+def _common_names(first: NameSelector, second: NameSelector, kind: ResourceType) -> NameSelector | None:
     def selects(outer: NameSelector, name: str) -> bool:
         return any(own.contains(ResourcePattern(kind, name)) for own in outer.patterns(kind))
 
-    return _common(one, other, selects)
+    return _common(first, second, selects)
 
 
 def _common(
-    one: NameSelector, other: NameSelector, selects: Callable[[NameSelector, str], bool]
+    selector: NameSelector, other: NameSelector, selects: Callable[[NameSelector, str], bool]
 ) -> NameSelector | None:
     """What both select, part by part; ``None`` for nothing. ``selects`` says whether a name alone is meant."""
-    if one.any_name or other.any_name:
-        return other if one.any_name else one
+    if selector.any_name or other.any_name:
+        return other if selector.any_name else selector
     literal: dict[str, None] = {}
     prefixes: dict[str, None] = {}
-    for first in one.parts():
+    for first in selector.parts():
         for second in other.parts():
             if first.literal or second.literal:
                 outer, inner = (second, first) if first.literal else (first, second)

@@ -126,10 +126,10 @@ class SecretPermit:
 
         Links are not looked at here: whoever reads the file looks at where it really is.
         """
-        found = REFERENCE.fullmatch(reference)
-        if found is None:
+        match = REFERENCE.fullmatch(reference)
+        if match is None:
             return f"{reference} is not a reference"
-        provider, _, rest = found[1].partition(":")
+        provider, _, rest = match[1].partition(":")
         if provider == "env":
             permitted = any(rest.startswith(prefix) for prefix in self.env_prefixes)
             return None if permitted else f"reading {reference} is not permitted: {_CURE} (envPrefixes)"

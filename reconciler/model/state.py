@@ -209,8 +209,8 @@ class ClusterState:
         object.__setattr__(self, "unreadable_topics", FrozenMap(self.unreadable_topics))
         object.__setattr__(self, "broker_defaults", FrozenMap(self.broker_defaults))
         # A listing that tells nothing is the same as none: states that tell the same are equal.
-        told = {kind: listing for kind, listing in self.listings.items() if listing != NOT_READ}
-        object.__setattr__(self, "listings", FrozenMap(told))
+        listings = {kind: listing for kind, listing in self.listings.items() if listing != NOT_READ}
+        object.__setattr__(self, "listings", FrozenMap(listings))
         # By their text, because a code that the client lost is None, which has no order.
         object.__setattr__(self, "opaque", tuple(sorted(self.opaque, key=repr)))
 
@@ -225,5 +225,5 @@ class ClusterState:
     @property
     def gaps(self) -> tuple[str, ...]:
         """Why a listing may not be whole, for each that may not: ACLs, topics, then the listed kinds."""
-        found = (self.acl_gap, self.topic_gap, *(listing.gap for listing in self.listings.values()))
-        return tuple(gap for gap in found if gap)
+        reasons = (self.acl_gap, self.topic_gap, *(listing.gap for listing in self.listings.values()))
+        return tuple(gap for gap in reasons if gap)

@@ -218,11 +218,11 @@ def cut_off(name: str, before: str | None, after: str | None) -> str | None:
             return f"max.message.bytes shrinks to {kept}: brokers refuse the records of producers that are larger"
     # A negative number is no brief one: Kafka refuses it, or takes it for "no limit".
     if name in _TIMESTAMPS and 0 <= number < _BRIEF:
-        said = readable(name, str(number))
-        return f"{name} is {said}: brokers refuse records whose time differs from theirs by more, as clocks do"
+        shown = readable(name, str(number))
+        return f"{name} is {shown}: brokers refuse records whose time differs from theirs by more, as clocks do"
     if name == "retention.ms" and 0 <= number < _CHECKED:
-        said = readable(name, str(number))
-        return f"retention.ms is {said}: records may go before anybody reads them, at each check of the retention"
+        shown = readable(name, str(number))
+        return f"retention.ms is {shown}: records may go before anybody reads them, at each check of the retention"
     return None
 
 
@@ -233,8 +233,8 @@ def effective(configs: Mapping[str, str | None], names: Iterable[str], defaults:
     local retention of -2 is the topic's retention (``LogConfig.localRetentionMs``, KIP-405).
     """
     unsaid = (name for name in names if name in KEEPING_CONFIGS and configs.get(name) in (None, _AS_ANOTHER))
-    found = ((name, _in_force(name, configs, defaults)) for name in unsaid)
-    return {name: value for name, value in found if value not in (None, _AS_ANOTHER)}
+    values = ((name, _in_force(name, configs, defaults)) for name in unsaid)
+    return {name: value for name, value in values if value not in (None, _AS_ANOTHER)}
 
 
 def _in_force(name: str, configs: Mapping[str, str | None], defaults: Mapping[str, str]) -> str | None:

@@ -255,21 +255,21 @@ def limits(quotas: Iterable[ClientQuota], candidates: Iterable[QuotaEntity]) -> 
     unlimited.
     """
     by_entity = {quota.entity: quota for quota in quotas}
-    found: dict[str, list[ClientQuota]] = {}
+    by_key: dict[str, list[ClientQuota]] = {}
     for entity in candidates:
         if (quota := by_entity.get(entity)) is not None:
             for key in quota.values:
-                found.setdefault(key, []).append(quota)
-    return dict(sorted(found.items()))
+                by_key.setdefault(key, []).append(quota)
+    return dict(sorted(by_key.items()))
 
 
 def client_ids(entities: Iterable[QuotaEntity]) -> Mapping[str, set[str]]:
     """The client ids that quotas name together with a user, by the user."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    by_user: defaultdict[str, set[str]] = defaultdict(set)
     for entity in entities:
         parts = dict(entity.parts)
-        found[parts.get(USER, "")].add(parts.get(CLIENT_ID, ""))
-    return found
+        by_user[parts.get(USER, "")].add(parts.get(CLIENT_ID, ""))
+    return by_user
 
 
 class TighterLimit(NamedTuple):
