@@ -159,11 +159,11 @@ def _by_name(pattern: ResourcePattern) -> str:
 
 def teams_by_file(owners: Iterable[Owner]) -> dict[str, frozenset[str]]:
     """The teams that a file belongs to."""
-    found: dict[str, set[str]] = defaultdict(set)
+    by_file: dict[str, set[str]] = defaultdict(set)
     for owner in owners:
         for path in owner.files:
-            found[path].add(owner.team)
-    return {path: frozenset(teams) for path, teams in found.items()}
+            by_file[path].add(owner.team)
+    return {path: frozenset(teams) for path, teams in by_file.items()}
 
 
 class OwnedPrincipals:
@@ -205,8 +205,8 @@ def effective_consents(
     consents: Iterable[OwnerConsent], files: dict[str, frozenset[str]]
 ) -> dict[tuple[str, str], list[OwnerConsent]]:
     """The consents that are in a file where they count, by the team that gets and the one that gives."""
-    found: dict[tuple[str, str], list[OwnerConsent]] = defaultdict(list)
+    effective: dict[tuple[str, str], list[OwnerConsent]] = defaultdict(list)
     for consent in consents:
         if not consent.own_file or consent.team in files.get(consent.origin.file, frozenset()):
-            found[consent.to, consent.team].append(consent)
-    return dict(found)
+            effective[consent.to, consent.team].append(consent)
+    return dict(effective)

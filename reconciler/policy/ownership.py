@@ -184,7 +184,7 @@ class Ownership:
         """All breaches, in the order of files and lines."""
         if not self._owners:
             return ()
-        found = (
+        breaches = (
             *self._of_bindings(desired),
             *self._of_topics(desired),
             *self._of_listed(desired),
@@ -192,7 +192,7 @@ class Ownership:
             *self._of_claims(),
             *(() if self._guardrails else self._of_documents()),
         )
-        return tuple(sorted(found, key=breach_order))
+        return tuple(sorted(breaches, key=breach_order))
 
     def forbids(self, binding: AclBinding, declared: Declaration) -> bool:
         """Whether what declared a binding that has expired may not speak for it."""
@@ -204,8 +204,8 @@ class Ownership:
 
     def agreement(self, binding: AclBinding, declared: Declaration) -> Agreement | None:
         """What the owners say to what names it; ``None`` where it is nobody's."""
-        found = self._of_bindings(DesiredState(bindings={binding: declared})) if self._owners else ()
-        if any(breach.kind is BreachKind.RESOURCE for breach in found):
+        breaches = self._of_bindings(DesiredState(bindings={binding: declared})) if self._owners else ()
+        if any(breach.kind is BreachKind.RESOURCE for breach in breaches):
             return Agreement.MISSING
         if not self.owners_of(binding.pattern):
             return None
@@ -216,13 +216,13 @@ class Ownership:
         """The consents without which something declared would be a breach, in the order of files and lines."""
         if not self._consents:
             return ()
-        found = {
+        used = {
             consent
             for binding, declared in desired.bindings.items()
             for place in _places(declared)
             for consent in self._consents_for(place.file, binding, None)
         }
-        return tuple(sorted(found, key=lambda consent: consent.origin))
+        return tuple(sorted(used, key=lambda consent: consent.origin))
 
     def may_deny(self, file: str) -> bool:
         """Whether a file is one of a team that may deny whatever there is."""
@@ -230,7 +230,7 @@ class Ownership:
 
     def outlasting(self, desired: DesiredState) -> Mapping[OwnerConsent, tuple[Origin, ...]]:
         """The places that rely on a consent and go on when it ends, the last one that covers them; each is sorted."""
-        found: dict[OwnerConsent, set[Origin]] = defaultdict(set)
+        outlasting: dict[OwnerConsent, set[Origin]] = defaultdict(set)
         if not any(consent.expires for consent in self._consents):
             return {}
         for binding, declared in desired.bindings.items():
@@ -241,8 +241,8 @@ class Ownership:
                 if last is None or len(ends) < len(covering):
                     continue
                 if declared.expires is None or declared.expires.end > ends[last].end:
-                    found[last].add(declared.origin)
-        return {consent: tuple(sorted(places)) for consent, places in found.items()}
+                    outlasting[last].add(declared.origin)
+        return {consent: tuple(sorted(places)) for consent, places in outlasting.items()}
 
     def _teams(self, file: str) -> frozenset[str]:
         return self._files.get(file, frozenset())

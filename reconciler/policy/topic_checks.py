@@ -71,12 +71,12 @@ class TopicFacts:
 
     def count(self, name: str) -> int | None:
         """``partitions``, ``replicationFactor`` or ``brokers``, named as in manifests."""
-        known = {
+        counts = {
             "partitions": self.partitions,
             "replicationFactor": self.replication_factor,
             "brokers": self.brokers,
         }
-        return known[name]
+        return counts[name]
 
     def setting(self, name: str) -> str | None:
         """The declared value of a config, else the broker's default; ``None`` if unknown."""
@@ -141,14 +141,14 @@ _UNKNOWN_BROKERS: Final = "how many brokers there are is not known"
 
 
 class Shortfall(NamedTuple):
-    """How a topic fails a rule: ``about`` is a field or config, ``found`` its value, ``wanted`` what the rule demands.
+    """How a topic fails a rule: ``about`` is a field or config, ``actual`` its value, ``wanted`` what the rule demands.
 
-    If it is not ``decided``, ``found`` says what is unknown.
+    If it is not ``decided``, ``actual`` says what is unknown.
     """
 
     code: TopicCheck
     about: str
-    found: str
+    actual: str
     wanted: str
     decided: bool = True
 
@@ -200,8 +200,8 @@ def count_check(part: CountRule) -> Check:
 
 
 def _count_words(part: CountRule, brokers: int | None) -> str:
-    known = {None: "for each broker", 1: "for the only broker"}
-    each = known.get(brokers, f"for each of {brokers} brokers")
+    phrases = {None: "for each broker", 1: "for the only broker"}
+    each = phrases.get(brokers, f"for each of {brokers} brokers")
     words = [
         f"at least {part.minimum}" if part.minimum is not None else "",
         f"at most {part.maximum}" if part.maximum is not None else "",
@@ -285,8 +285,8 @@ def relation_check(part: RelationRule) -> Check:
         elif missing:
             yield _incomplete(part, missing[0], wanted)
         elif not holds(numbers[0] or 0, numbers[1] or 0):
-            found = ", ".join(f"{name} {_shown(name, topic)}" for name in (part.value, part.other))
-            yield Shortfall(TopicCheck.RELATION, part.value, found, wanted)
+            actual = ", ".join(f"{name} {_shown(name, topic)}" for name in (part.value, part.other))
+            yield Shortfall(TopicCheck.RELATION, part.value, actual, wanted)
 
     return check
 
@@ -296,8 +296,8 @@ def _is_unset(name: str, topic: TopicFacts) -> bool:
 
 
 def _incomplete(part: RelationRule, missing: str, wanted: str) -> Shortfall:
-    found = _UNKNOWN_BROKERS if missing == "brokers" else f"{missing} {_DEFAULT}"
-    return Shortfall(TopicCheck.RELATION, part.value, found, wanted, decided=False)
+    actual = _UNKNOWN_BROKERS if missing == "brokers" else f"{missing} {_DEFAULT}"
+    return Shortfall(TopicCheck.RELATION, part.value, actual, wanted, decided=False)
 
 
 def _operand(name: str, topic: TopicFacts) -> float | None:
@@ -388,11 +388,11 @@ def _variables(types: Any) -> dict[str, Any]:
 
 
 def _faults(part: ExpressionRule, text: str) -> Iterator[ExpressionProblem]:
-    found = _FAULT.findall(text)
-    for line, column, message in found[:1]:
-        said = message.removeprefix("Syntax error: ").removesuffix(_CONTAINER)
-        yield ExpressionProblem(part, int(line), int(column), f"not CEL: {said}")
-    if not found:
+    faults = _FAULT.findall(text)
+    for line, column, message in faults[:1]:
+        problem = message.removeprefix("Syntax error: ").removesuffix(_CONTAINER)
+        yield ExpressionProblem(part, int(line), int(column), f"not CEL: {problem}")
+    if not faults:
         yield ExpressionProblem(part, 1, 1, f"not CEL: {_STATUS.sub('', text)}")
 
 
@@ -404,8 +404,8 @@ def _check(part: ExpressionRule, program: Any) -> Check:
         maps = _maps(words, topic)
         # CEL matches regular expressions in a time that grows with the text, and the text is the proposer's.
         if any(len(text) > _LONGEST for values in maps.values() for pair in values.items() for text in pair):
-            found = f"a label or setting has more than {_LONGEST} characters"
-            yield Shortfall(TopicCheck.EXPRESSION, "expression", found, wanted, decided=False)
+            actual = f"a label or setting has more than {_LONGEST} characters"
+            yield Shortfall(TopicCheck.EXPRESSION, "expression", actual, wanted, decided=False)
             return
         try:
             answer = program.eval(data=_data(topic, maps)).value()
@@ -454,12 +454,12 @@ def _typed(name: str, text: str) -> Any:
 def _values(text: str, topic: TopicFacts, maps: Mapping[str, Mapping[str, str]]) -> str:
     """The values that the expression uses."""
     counts = {name: topic.count(name) for name in ("partitions", "replicationFactor", "brokers")}
-    known = {"name": topic.name, **counts, "cluster": topic.cluster}
+    fields = {"name": topic.name, **counts, "cluster": topic.cluster}
     words = frozenset(_WORD.findall(text))
-    found = [f"{name} is {value}" for name, value in known.items() if name in words]
+    used = [f"{name} is {value}" for name, value in fields.items() if name in words]
     for values in maps.values():
-        found += [f"{name} is {value}" for name, value in values.items() if name in text]
-    return ", ".join(found) or "false"
+        used += [f"{name} is {value}" for name, value in values.items() if name in text]
+    return ", ".join(used) or "false"
 
 
 def _reason(answer: str) -> str:

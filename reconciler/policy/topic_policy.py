@@ -133,12 +133,12 @@ class TopicPolicy:
     ) -> TopicPolicyResult:
         """All findings, in the order of files and lines; topics declared absent pass every rule."""
         topics = [topic_checks.facts_of(wanted, around) for wanted in desired.topics.values() if not wanted.absent]
-        found = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
-        found.sort(key=lambda item: (item.origin, item.topic, item.code, item.rule_origin, item.about))
-        used = {finding.exception for finding in found}
+        findings = [finding for topic in topics for finding in self._of_topic(topic, as_of)]
+        findings.sort(key=lambda item: (item.origin, item.topic, item.code, item.rule_origin, item.about))
+        used = {finding.exception for finding in findings}
         exceptions = (exception for item, _ in self._rules for exception in item.rule.exceptions)
         idle = tuple(exception for exception in exceptions if exception.stands(as_of) and exception not in used)
-        return TopicPolicyResult(tuple(found), len(self._rules), len(topics), idle)
+        return TopicPolicyResult(tuple(findings), len(self._rules), len(topics), idle)
 
     def _of_topic(self, topic: TopicFacts, as_of: datetime.date) -> Iterator[TopicFinding]:
         near = {*self._by_name.near(topic.name), *chain(*map(self._labelled, topic.labels.items()))}
@@ -219,7 +219,7 @@ def _finding(
     if exception is not None and exception.stands(as_of):
         standing = TopicFindingStatus.EXCEPTED
     about = topic.name, topic.origin, item.rule, part.origin
-    return TopicFinding(lack.code, standing, *about, lack.about, lack.found, lack.wanted, exception)
+    return TopicFinding(lack.code, standing, *about, lack.about, lack.actual, lack.wanted, exception)
 
 
 # Propose a policy that the topics of a cluster already pass, with exceptions for the few that do not.
@@ -261,14 +261,14 @@ def propose_policy(topics: Iterable[Topic], occasion: Occasion) -> tuple[Propose
     subjects = [topic_checks.facts_of(DesiredTopic(topic, UNWRITTEN), ClusterContext()) for topic in sorted(topics)]
     if not subjects:
         return ()
-    found = [
+    parts = [
         ("names", _names(subjects)),
         ("partitions", _partitions(subjects)),
         ("replicas", _replicas(subjects)),
         *((name, _setting(name, values, subjects)) for name, values in _settings(subjects).items()),
         (f"{_MIN_INSYNC} below replicationFactor", _relation(subjects)),
     ]
-    return tuple(_proposed(name, part, subjects, occasion) for name, part in found if part is not None)
+    return tuple(_proposed(name, part, subjects, occasion) for name, part in parts if part is not None)
 
 
 def _proposed(name: str, part: RulePart, subjects: Sequence[TopicFacts], occasion: Occasion) -> ProposedRule:
@@ -321,11 +321,11 @@ def _relation(subjects: Sequence[TopicFacts]) -> RelationRule | None:
 
 def _settings(subjects: Iterable[TopicFacts]) -> Mapping[str, list[str]]:
     """The values of each config, once for each topic that sets it."""
-    found: dict[str, list[str]] = defaultdict(list)
+    values: dict[str, list[str]] = defaultdict(list)
     for topic in subjects:
         for name, value in topic.configs.items():
-            found[name].append(normal_form(name, value))
-    return dict(sorted(found.items()))
+            values[name].append(normal_form(name, value))
+    return dict(sorted(values.items()))
 
 
 def _setting(name: str, values: Sequence[str], subjects: Sequence[TopicFacts]) -> SettingRule | None:

@@ -66,7 +66,7 @@ def test_a_count_is_within_every_bound_that_is_known(subject: TopicNumber) -> No
             assert _verdict(found) == expected, (low, high, low_each, high_each, required, number, chosen, brokers)
             code = TopicCheck.PARTITIONS if subject == "partitions" else TopicCheck.REPLICATION_FACTOR
             assert all((one.code, one.about) == (code, subject) for one in found)
-            assert all((", which the broker chooses" in one.found) <= chosen for one in found)
+            assert all((", which the broker chooses" in one.actual) <= chosen for one in found)
 
 
 def test_a_setting_is_one_of_those_that_are_allowed_and_within_its_range() -> None:
@@ -132,7 +132,7 @@ def test_two_numbers_of_a_topic_compare_as_the_rule_says(relation: Relation) -> 
             found = list(relation_check(RelationRule(_HERE, "segment.ms", relation, "partitions", required))(facts))
             assert _verdict(found) == expected, (required, value, default, chosen, count)
             if count is not None and number is not None and required is None:
-                assert all(("partitions 3, which the broker chooses" in one.found) is chosen for one in found)
+                assert all(("partitions 3, which the broker chooses" in one.actual) is chosen for one in found)
 
 
 @pytest.mark.parametrize(
