@@ -104,8 +104,8 @@ def record_of(
     """
     kind: Any = cls
     if not (first or more or codecs):
-        known: Record[T] = _record(kind, named, closed)
-        return known
+        plain: Record[T] = _record(kind, named, closed)
+        return plain
     return record(_build(cls), *first, *_fields(kind, named, closed, codecs), *more, closed=closed)
 
 
@@ -117,12 +117,12 @@ def _record(cls: Any, named: Callable[[str], str], closed: bool) -> Record[Any]:
 def _fields(cls: Any, named: Callable[[str], str], closed: bool, codecs: Mapping[str, Codec[Any]]) -> tuple[Field, ...]:
     attributes = getattr(cls, "__dataclass_fields__", {})
     defaults = _defaults(cls)
-    found: list[Field] = []
-    for part, names in groupby(_order(cls), key=lambda name: (says := _said(cls, name)) and says.group):
+    ordered: list[Field] = []
+    for part, names in groupby(_order(cls), key=lambda name: (says := _says(cls, name)) and says.group):
         fields = [_field(cls, name, defaults.get(name, REQUIRED), named, closed, codecs.get(name)) for name in names]
-        found += fields if part is None else [group(part.name, part.words, *fields)]
+        ordered += fields if part is None else [group(part.name, part.words, *fields)]
     computed = {name for name, item in attributes.items() if not item.init}
-    return tuple(replace(item, keyword="") if item.keyword in computed else item for item in found)
+    return tuple(replace(item, keyword="") if item.keyword in computed else item for item in ordered)
 
 
 def _build(cls: Any) -> Callable[..., Any]:
@@ -135,21 +135,21 @@ def _build(cls: Any) -> Callable[..., Any]:
 
 def _order(cls: Any) -> list[str]:
     """The attributes in the order of JSON."""
-    found = [name for name, kind in cls.__annotations__.items() if getattr(kind, "__origin__", None) is not ClassVar]
-    found = [name for name in found if not any(isinstance(note, Apart) for note in _notes(cls, name))]
-    for name in tuple(found):
-        says = _said(cls, name)
+    names = [name for name, kind in cls.__annotations__.items() if getattr(kind, "__origin__", None) is not ClassVar]
+    names = [name for name in names if not any(isinstance(note, Apart) for note in _notes(cls, name))]
+    for name in tuple(names):
+        says = _says(cls, name)
         if says is not None and says.before:
-            found.remove(name)
-            found.insert(found.index(says.before), name)
-    return found
+            names.remove(name)
+            names.insert(names.index(says.before), name)
+    return names
 
 
 def _field(
     cls: Any, attribute: str, default: Any, named: Callable[[str], str], closed: bool, given: Codec[Any] | None
 ) -> Field:
     kind, *notes = _parts(cls.__annotations__[attribute])
-    says = _said(cls, attribute)
+    says = _says(cls, attribute)
     plain = _without_none(kind)
     if says is not None and says.omit and not says.null:
         kind = plain
@@ -170,8 +170,8 @@ def _field(
 @cache
 def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
     kind, *notes = _parts(kind)
-    if found := _noted(notes, named, closed) or _CODECS.get(kind):
-        return found
+    if codec := _noted(notes, named, closed) or _CODECS.get(kind):
+        return codec
     plain = _without_none(kind)
     if plain is not kind:
         return nullable(_codec(plain, named, closed))
@@ -188,7 +188,7 @@ def _codec(kind: Any, named: Callable[[str], str], closed: bool) -> Codec[Any]:
     raise TypeError(f"no codec is known of {kind}")
 
 
-def _said(cls: Any, attribute: str) -> Says | None:
+def _says(cls: Any, attribute: str) -> Says | None:
     return next((note for note in _notes(cls, attribute) if isinstance(note, Says)), None)
 
 
@@ -225,10 +225,10 @@ def _without_none(kind: Any) -> Any:
 def _defaults(cls: Any) -> dict[str, Any]:
     if not hasattr(cls, "__dataclass_fields__"):
         return dict(cls._field_defaults)
-    found = {}
+    defaults = {}
     for name, item in cls.__dataclass_fields__.items():
         if item.default is not MISSING:
-            found[name] = item.default
+            defaults[name] = item.default
         elif item.default_factory is not MISSING:
-            found[name] = item.default_factory()
-    return found
+            defaults[name] = item.default_factory()
+    return defaults

@@ -59,9 +59,9 @@ def same(value: Any) -> Any:
     return value
 
 
-def unexpected(wanted: str, found: object) -> SchemaError:
+def unexpected(wanted: str, value: object) -> SchemaError:
     """The error for a value of another type."""
-    return SchemaError(f"expected {wanted}, found {_KINDS.get(type(found), type(found).__name__)}")
+    return SchemaError(f"expected {wanted}, found {_KINDS.get(type(value), type(value).__name__)}")
 
 
 # Codecs of single values: strings, numbers, booleans, dates, enumerations.
@@ -98,12 +98,12 @@ def text(pattern: str = "", *, least: int = 0, form: str = "") -> Codec[str]:
     search = re.compile(pattern).search if pattern else None
 
     def read(value: Any) -> str:
-        found = _read_text(value)
-        if len(found) < least:
+        string = _read_text(value)
+        if len(string) < least:
             raise SchemaError("is empty")
-        if search is not None and not search(found):
-            raise SchemaError(f"{found!r} does not match {pattern}")
-        return found
+        if search is not None and not search(string):
+            raise SchemaError(f"{string!r} does not match {pattern}")
+        return string
 
     limits = {"pattern": pattern, "minLength": least, "format": form}
     return Codec(read, same, {"type": "string"} | {key: value for key, value in limits.items() if value})
@@ -178,11 +178,11 @@ def _one_of(words: Mapping[Any, T], names: Mapping[T, Any], schema: Mapping[str,
     kind, get = type(next(iter(words))), words.get
 
     def read(value: Any) -> T:
-        found = get(value) if value.__class__ is kind else None
-        if found is None:
+        member = get(value) if value.__class__ is kind else None
+        if member is None:
             shown = repr(value) if isinstance(value, str | int) else "it"
             raise SchemaError(f"{shown} is none of {', '.join(map(str, words))}")
-        return found
+        return member
 
     return Codec(read, names.__getitem__, schema)
 
@@ -206,9 +206,9 @@ def by_number(members: Iterable[N]) -> Codec[N]:
     return _one_of(words, {member: number for number, member in words.items()}, schema)
 
 
-def word(*known: str) -> Codec[str]:
+def word(*words: str) -> Codec[str]:
     """One of these strings."""
-    return _one_of({word: word for word in known}, {word: word for word in known}, {"enum": list(known)})
+    return _one_of({word: word for word in words}, {word: word for word in words}, {"enum": list(words)})
 
 
 DATE: Final[Codec[datetime.date]] = converted(TEXT, datetime.date.fromisoformat, datetime.date.isoformat, format="date")
@@ -308,13 +308,13 @@ def array(inner: Codec[T], *, lines: bool = False) -> Codec[tuple[T, ...]]:
     def read_all(value: Any) -> tuple[T, ...]:
         if value.__class__ is not list:
             raise unexpected("an array", value)
-        found: list[T] = []
+        items: list[T] = []
         try:
             for item in value:
-                found.append(read(item))  # noqa: PERF401 - its length is the place of an error
+                items.append(read(item))  # noqa: PERF401 - its length is the place of an error
         except SchemaError as error:
-            raise error.inside(len(found)) from None
-        return tuple(found)
+            raise error.inside(len(items)) from None
+        return tuple(items)
 
     def write_all(value: tuple[T, ...]) -> list[Any] | Lines:
         if lines:
@@ -331,13 +331,13 @@ def mapping(inner: Codec[T]) -> Codec[Mapping[str, T]]:
     def read_all(value: Any) -> Mapping[str, T]:
         if value.__class__ is not dict:
             raise unexpected("an object", value)
-        found = {}
+        entries = {}
         for key, item in value.items():
             try:
-                found[TEXT.read(key)] = read(item)
+                entries[TEXT.read(key)] = read(item)
             except SchemaError as error:
                 raise error.inside(key) from None
-        return FrozenMap(found)
+        return FrozenMap(entries)
 
     def write_all(value: Mapping[str, T]) -> dict[str, Any]:
         return {key: write(item) for key, item in value.items()}

@@ -46,13 +46,13 @@ def known_minor(document: Mapping[str, Any], version: str) -> bool:
     Raises :class:`SchemaError`.
     """
     try:
-        found = TEXT.read(document.get("formatVersion"))
-        match = _VERSION.fullmatch(found)
+        written = TEXT.read(document.get("formatVersion"))
+        match = _VERSION.fullmatch(written)
         if match is None:
-            raise SchemaError(f"{found!r} is not a version such as {version!r}")
+            raise SchemaError(f"{written!r} is not a version such as {version!r}")
         major, minor = map(int, version.split("."))
         if int(match[1]) != major:
-            raise SchemaError(f"this version reads {major}.x, the file is {found}")
+            raise SchemaError(f"this version reads {major}.x, the file is {written}")
     except SchemaError as error:
         raise error.inside("formatVersion") from None
     return int(match[2]) <= minor
@@ -69,14 +69,14 @@ def _object_hook() -> Callable[[list[tuple[str, Any]]], dict[str, Any]]:
 
     The 150,000 steps of a plan say ALLOW, TOPIC, LITERAL and ``*`` each: a tenth of the memory that reading it takes.
     """
-    known: dict[str, str] = {}
+    shared: dict[str, str] = {}
 
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = {
-            name: known.setdefault(value, value) if value.__class__ is str and len(value) <= _SHORT else value
+        members = {
+            name: shared.setdefault(value, value) if value.__class__ is str and len(value) <= _SHORT else value
             for name, value in pairs
         }
-        return _checked(found, pairs)
+        return _checked(members, pairs)
 
     return unique
 
@@ -86,12 +86,12 @@ def unique_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return _checked(dict(pairs), pairs)
 
 
-def _checked(found: dict[str, Any], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found) != len(pairs):
+def _checked(members: dict[str, Any], pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(members) != len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
         raise SchemaError("occurs twice in one object", f"the key {twice!r}")
-    return found
+    return members
 
 
 def no_number(constant: str) -> Never:
@@ -131,21 +131,21 @@ def load_streamed(file: TextIO, name: str, make: FromItems, *, piece: int = _PIE
 
 
 def _object(window: "_Window", name: str, make: FromItems) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     window.take("{")
     if not window.took("}"):
         while True:
             key = window.value()
-            if key.__class__ is not str or key in found:
+            if key.__class__ is not str or key in members:
                 raise UnevenError
             window.take(":")
-            found[key] = make(found, _items(window)) if key == name else window.value()
+            members[key] = make(members, _items(window)) if key == name else window.value()
             if window.took("}"):
                 break
             window.take(",")
     if not window.at_end():
         raise UnevenError
-    return found
+    return members
 
 
 def _items(window: "_Window") -> Iterator[Any]:
@@ -174,17 +174,17 @@ class _Window:
 
     def _more(self) -> bool:
         """Reads on; whether there was anything."""
-        left = self._text[self._at :]
+        rest = self._text[self._at :]
         # As much again as is left: a value of any length is looked at a few times, not once for each piece.
-        read = self._file.read(max(self._piece, len(left)))
-        self._text, self._at, self._ended = left + read, 0, not read
+        read = self._file.read(max(self._piece, len(rest)))
+        self._text, self._at, self._ended = rest + read, 0, not read
         return bool(read)
 
     def _next(self) -> str:
         """The next character that is not space; empty at the end of the file."""
         while True:
-            found = _SPACE(self._text, self._at)
-            self._at = found.end() if found is not None else self._at
+            space = _SPACE(self._text, self._at)
+            self._at = space.end() if space is not None else self._at
             if self._at < len(self._text):
                 return self._text[self._at]
             if not self._more():
@@ -244,10 +244,10 @@ def differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     # It takes a second to load, and few runs find that somebody has changed anything.
     from deepdiff import DeepDiff  # noqa: PLC0415
 
-    found = (item for group in DeepDiff(before, after, view="tree").values() for item in group)
-    places = sorted((item.path(output_format="list") for item in found), key=lambda path: [*map(str, path)])
-    said = [f"{'.'.join(map(str, path))}: {_side(before, path)} → {_side(after, path)}" for path in places]
-    return first_of(said, _MOST)
+    changes = (item for group in DeepDiff(before, after, view="tree").values() for item in group)
+    places = sorted((item.path(output_format="list") for item in changes), key=lambda path: [*map(str, path)])
+    texts = [f"{'.'.join(map(str, path))}: {_side(before, path)} → {_side(after, path)}" for path in places]
+    return first_of(texts, _MOST)
 
 
 def _side(document: Any, path: list[Any]) -> str:

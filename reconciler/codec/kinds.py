@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     @property
     def file_stem(self) -> str:
         """The file of an export that holds them, without its ending: ``quotas``."""
-        return re.sub("[A-Z]", lambda found: f"-{found[0].lower()}", self.TYPE.KIND)
+        return re.sub("[A-Z]", lambda match: f"-{match[0].lower()}", self.TYPE.KIND)
 
 
 KINDS: Final = tuple(Kind(item, record_of(item)) for item in listed_types())
@@ -92,10 +92,10 @@ def _items(kind: Kind, *, lines: bool) -> Codec[frozenset[Any]]:
 
 
 def _once(items: tuple[ListedItem, ...]) -> frozenset[ListedItem]:
-    found: dict[Any, ListedItem] = {}
+    by_key: dict[Any, ListedItem] = {}
     # A set would keep two quotas of one entity, and whichever came last would be taken for the live one.
     for item in items:
-        if found.setdefault(item.key, item) is not item:
+        if by_key.setdefault(item.key, item) is not item:
             raise SchemaError(f"the {item.subject} occurs twice")
     return frozenset(items)
 
@@ -112,16 +112,16 @@ def _wish(item: ListedItem, origin: Origin, goes: bool) -> DesiredItem[Any]:
 
 def _wishes(kind: Kind) -> Field:
     name = kind.TYPE.KIND
-    one = record(
+    entry = record(
         _wish,
         field("item", kind.CODEC, "What is declared."),
         field("origin", ORIGIN, "Where it is declared.", f"{name}.yaml:7:14", attr="declaration.origin"),
         field("goes", BOOLEAN, "Whether there is to be none.", False),
     )
     by_key = converted(
-        array(one),
+        array(entry),
         lambda items: {item.item.key: item for item in items},
-        lambda items: [one.write(items[key]) for key in sorted(items)],
+        lambda items: [entry.write(items[key]) for key in sorted(items)],
     )
     return field(name, by_key, f"{_capital(kind)}.", get=lambda declared: declared.get(name, {}), default={}, omit=True)
 

@@ -99,16 +99,16 @@ def record(build: Callable[..., T], *fields: Field, closed: bool = False, words:
     cover the dataclass: a field cannot be forgotten.
     """
     _complete(build, fields)
-    fill, known = _reader(fields), frozenset(_names(fields))
+    fill, names = _reader(fields), frozenset(_names(fields))
 
     def read(value: Any) -> T:
-        found: dict[str, Any] = {}
-        fill(value, found)
-        found.pop("", None)
-        if closed and not known.issuperset(value):
-            raise SchemaError("is not a field of this version", min(value.keys() - known))
+        keywords: dict[str, Any] = {}
+        fill(value, keywords)
+        keywords.pop("", None)
+        if closed and not names.issuperset(value):
+            raise SchemaError("is not a field of this version", min(value.keys() - names))
         try:
-            return build(**found)
+            return build(**keywords)
         except SchemaError:  # a ValueError too, which already knows its place
             raise
         except ValueError as error:
@@ -131,24 +131,24 @@ def _reader(fields: Sequence[Field]) -> Callable[[Any, dict[str, Any]], None]:
     groups = [(item.name, _reader(item.inner)) for item in fields if item.inner]
     flats = [(item.keyword, item.codec.read) for item in fields if not item.name]
 
-    def fill(value: Any, found: dict[str, Any]) -> None:
+    def fill(value: Any, keywords: dict[str, Any]) -> None:
         if value.__class__ is not dict:  # JSON gives no subclass of it
             raise unexpected("an object", value)
         name = ""
         try:  # one for all fields, because a large plan has millions: ``name`` is the one that was being read
             for name, keyword, read, default in plain:
                 if name in value:
-                    found[keyword] = read(value[name])
+                    keywords[keyword] = read(value[name])
                 elif default is REQUIRED:
                     raise SchemaError("is missing")
                 else:
-                    found[keyword] = default
+                    keywords[keyword] = default
             for name, inner in groups:
-                inner(value.get(name), found)
+                inner(value.get(name), keywords)
         except SchemaError as error:
             raise error.inside(name) from None
         for keyword, read in flats:
-            found[keyword] = read(value)
+            keywords[keyword] = read(value)
 
     return fill
 
@@ -164,14 +164,14 @@ def _writer(fields: Sequence[Field]) -> Callable[[Any], dict[str, Any]]:
         return lambda value: {name: get(value) if form is None else form(get(value)) for name, get, form in plain}
 
     def write(value: Any) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        members: dict[str, Any] = {}
         for name, get, form, omit, default in rows:
             item = get(value)
             if not name:
-                found |= form(item)
+                members |= form(item)
             elif not omit or item != default:
-                found[name] = item if form is same else form(item)
-        return found
+                members[name] = item if form is same else form(item)
+        return members
 
     return write
 
@@ -208,8 +208,8 @@ def _keywords(fields: Sequence[Field]) -> Iterator[str]:
 def _complete(build: Callable[..., Any], fields: Sequence[Field]) -> None:
     if dataclasses.is_dataclass(build):
         wanted = {item.name for item in dataclasses.fields(build) if item.init}
-        if wanted != (found := set(_keywords(fields)) - {""}):
-            raise TypeError(f"the table of {build} and its fields differ in {sorted(wanted ^ found)}")
+        if wanted != (given := set(_keywords(fields)) - {""}):
+            raise TypeError(f"the table of {build} and its fields differ in {sorted(wanted ^ given)}")
 
 
 _PLAIN: Final[Codec[Any]] = Codec(same, same, {})
@@ -243,21 +243,21 @@ def tagged(tag: str, forms: Mapping[str, Codec[Any]], tag_of: Callable[[Any], st
 
 def single(build: Callable[[str, Any], T], parts: Callable[[T], tuple[str, Any]], *fields: Field) -> Codec[T]:
     """Objects of exactly one of ``fields``; ``build`` and ``parts`` go from its name and value to ``T`` and back."""
-    known = {item.name: item.codec for item in fields}
+    codecs = {item.name: item.codec for item in fields}
 
     def read(value: Any) -> T:
         if value.__class__ is not dict:
             raise unexpected("an object", value)
-        if len(value) != 1 or (name := next(iter(value))) not in known:
-            raise SchemaError(f"expected exactly one of {', '.join(known)}")
+        if len(value) != 1 or (name := next(iter(value))) not in codecs:
+            raise SchemaError(f"expected exactly one of {', '.join(codecs)}")
         try:
-            return build(name, known[name].read(value[name]))
+            return build(name, codecs[name].read(value[name]))
         except SchemaError as error:
             raise error.inside(name) from None
 
     def write(value: T) -> dict[str, Any]:
         name, item = parts(value)
-        return {name: known[name].write(item)}
+        return {name: codecs[name].write(item)}
 
     forms = [
         {
@@ -273,16 +273,16 @@ def single(build: Callable[[str, Any], T], parts: Callable[[T], tuple[str, Any]]
 
 def _merged(tag: str, forms: Mapping[str, Codec[Any]], words: str) -> dict[str, Any]:
     """One object with the fields of all forms; where forms differ about a field, any of theirs."""
-    found: dict[str, list[Any]] = {}
+    by_name: dict[str, list[Any]] = {}
     shared: set[str] | None = None
     for form in forms.values():
         for name, schema in form.schema["properties"].items():
-            if schema not in found.setdefault(name, []):
-                found[name].append(schema)
+            if schema not in by_name.setdefault(name, []):
+                by_name[name].append(schema)
         required = set(form.schema["required"])
         shared = required if shared is None else shared & required
     first = {tag: {"enum": list(forms), "description": words, "examples": [next(iter(forms))]}}
-    properties = {name: _any_of(schemas) for name, schemas in found.items()}
+    properties = {name: _any_of(schemas) for name, schemas in by_name.items()}
     return {"type": "object", "properties": first | properties, "required": [tag, *sorted(shared or ())]}
 
 
