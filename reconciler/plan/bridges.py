@@ -47,20 +47,20 @@ def bridges(live: ClusterState, steps: Sequence[Step], terms: Terms) -> Bridges:
     change = overlap.coverage_change(old, new)
     ground = _Ground(live, terms, steps)
     olds, news = overlap.pattern_indexes(old), overlap.pattern_indexes(new)
-    found = [
+    needs = [
         *_Sweep(ground, Side.CLOSING, change.closed, olds, _Holders(after, olds)).results(),
         *_Sweep(ground, Side.OPENING, change.opened, news, _Holders(before, news)).results(),
     ]
     # Apply cannot see whether default-allow is on, so it would keep or drop a bridge by guess: say that none protects.
     if (reason := _unobservable(live, old, terms)) is not None:
-        found = [
+        needs = [
             Unbridged(item.pattern, item.side, reason, item.principals) if isinstance(item, Bridge) else item
-            for item in found
+            for item in needs
         ]
     # A name may change coverage by a binding on itself and by one on a prefix: it is told once.
     return Bridges(
-        tuple(sorted({item for item in found if isinstance(item, Bridge)})),
-        tuple(sorted({item for item in found if isinstance(item, Unbridged)})),
+        tuple(sorted({item for item in needs if isinstance(item, Bridge)})),
+        tuple(sorted({item for item in needs if isinstance(item, Unbridged)})),
     )
 
 
@@ -265,9 +265,9 @@ def lockout_protection(
     """
     if default_allow is not True:
         return frozenset()
-    found = list(changes)
-    created = {binding for binding in created_bindings(found) if _on_cluster(binding.pattern)}
-    deleted = {binding for binding in deleted_bindings(found) if _on_cluster(binding.pattern)}
+    all_changes = list(changes)
+    created = {binding for binding in created_bindings(all_changes) if _on_cluster(binding.pattern)}
+    deleted = {binding for binding in deleted_bindings(all_changes) if _on_cluster(binding.pattern)}
     others = {binding.pattern for binding in live.bindings - created - deleted}
     kept = any(map(_on_cluster, (*others, *overlap.opaque_patterns(live))))
     if kept or bool(created) is bool(deleted):  # covered on both sides, or on none
@@ -293,14 +293,14 @@ def stages(steps: Sequence[Step], moved: Collection[AclBinding] | None) -> list[
     ``None``: the run builds no bridge. Otherwise there is a phase before, and one after, everything else.
     """
     if moved is None:
-        return [(phase, list(found)) for phase, found in groupby(steps, key=lambda step: step.phase)]
-    found: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: [], Phase.DELETE_LAST: []}
+        return [(phase, list(group)) for phase, group in groupby(steps, key=lambda step: step.phase)]
+    by_phase: dict[Phase, list[Step]] = {Phase.CREATE_FIRST: [], Phase.DELETE_LAST: []}
     for step in steps:
         phase = step.phase
         if touched_binding(step.change) in moved:
             phase = Phase.CREATE_FIRST if step.change.before is None else Phase.DELETE_LAST
-        found.setdefault(phase, []).append(step)
-    return sorted(found.items(), key=lambda stage: stage[0])
+        by_phase.setdefault(phase, []).append(step)
+    return sorted(by_phase.items(), key=lambda stage: stage[0])
 
 
 # After which phases apply may have to wait for every broker.

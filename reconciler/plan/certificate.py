@@ -189,14 +189,14 @@ def _order(plan: Plan, rows: list[CertifiedChange], *, observed: bool) -> Certif
     number = {row.step: index for index, row in enumerate(rows)}
     own = {action: _own(rows, action) for action in ChangeAction}
     check = "asked" if plan.terms.probe is not None else f"waited {plan.terms.barrier_wait:g} s"
-    found = stages(plan.steps, moved if observed else None)
+    staged = stages(plan.steps, moved if observed else None)
     phases = [
         CertifiedPhase(
             phase.title,
             tuple(number[step.id] for step in steps if step.id in number),
             check if waited else None,
         )
-        for (phase, steps), waited in zip(found, waits([phase for phase, _ in found]), strict=True)
+        for (phase, steps), waited in zip(staged, waits([phase for phase, _ in staged]), strict=True)
     ]
     if observed:
         phases.insert(0, CertifiedPhase("create temporary allow-all ACLs", own[ChangeAction.CREATE], None))

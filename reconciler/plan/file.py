@@ -173,17 +173,17 @@ def _refusal(refusal: Mapping[str, Any]) -> dict[str, Any]:
 
 _FIELDS: Final[Mapping[str, Callable[[Any], Any]]] = {
     "counts": _counts,
-    "refusals": lambda found: [*map(_refusal, found)],
+    "refusals": lambda refusals: [*map(_refusal, refusals)],
     "topics": _topics,
 }
 
 
-def whole_id(given: str, known: Collection[str]) -> str:
-    """The only id of ``known`` that ``given`` is the beginning of; ``given`` itself where there is none, or several."""
-    if given in known or not _ID.fullmatch(given):
+def whole_id(given: str, ids: Collection[str]) -> str:
+    """The only id of ``ids`` that ``given`` is the beginning of; ``given`` itself where there is none, or several."""
+    if given in ids or not _ID.fullmatch(given):
         return given
-    found = {item for item in known if item.startswith(given)}
-    return found.pop() if len(found) == 1 else given
+    matches = {item for item in ids if item.startswith(given)}
+    return matches.pop() if len(matches) == 1 else given
 
 
 def _bound_text(name: str, value: Any, text: str) -> str:
@@ -193,8 +193,8 @@ def _bound_text(name: str, value: Any, text: str) -> str:
 
 
 def _files_alone(value: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(_without_places(canonical(value)))
-    return found
+    document: dict[str, Any] = json.loads(_without_places(canonical(value)))
+    return document
 
 
 def _without_places(text: str) -> str:
@@ -254,14 +254,14 @@ def parse_plan(text: str) -> Plan:
     end = verify_digest(text)
     with without_collector():
         try:
-            found = _read(load(text))
+            parsed = _read(load(text))
         except SchemaError as error:
             raise PlanFileError(f"not a saved plan: {error}") from error
         digest = PlanDigest()
-        if not _is_text_of(found, text, end, digest):
-            _refuse(found, load(text))
-        _check_ids(found, digest)
-    return found.plan
+        if not _is_text_of(parsed, text, end, digest):
+            _refuse(parsed, load(text))
+        _check_ids(parsed, digest)
+    return parsed.plan
 
 
 def plan_to_json(plan: Plan) -> dict[str, Any]:
@@ -273,10 +273,10 @@ def plan_to_json(plan: Plan) -> dict[str, Any]:
 def plan_from_json(document: Mapping[str, Any]) -> Plan:
     """The plan of a document that has the fields of :func:`plan_to_json`; raises :class:`PlanFileError`."""
     with without_collector():
-        found, digest = _read(document), PlanDigest()
-        _check_values(document, _values(found, digest))
-        _check_ids(found, digest)
-    return found.plan
+        parsed, digest = _read(document), PlanDigest()
+        _check_values(document, _values(parsed, digest))
+        _check_ids(parsed, digest)
+    return parsed.plan
 
 
 def ids(plan: Plan) -> tuple[str, str]:
@@ -343,19 +343,19 @@ def _read(document: Mapping[str, Any]) -> _Document:
     """The plan with the ids that the document says; raises :class:`PlanFileError`."""
     try:
         known_minor(document, FORMAT_VERSION)
-        found = _DOCUMENT.read(document)
+        parsed = _DOCUMENT.read(document)
     except SchemaError as error:
         raise PlanFileError(f"not a plan of format {FORMAT_VERSION}: {error}") from error
     # Ids show that a file is what was approved. These two show that what was approved is a plan, whoever wrote it.
-    steps = found.plan.steps
+    steps = parsed.plan.steps
     if list(steps) != sorted(steps, key=lambda step: step.phase):
         raise PlanFileError("the steps are in an illegal order: the file was altered")
     if (twice := _touched_twice(steps)) is not None:
         raise PlanFileError(f"two steps touch one thing, “{describe(twice)}” is the second: the file was altered")
-    return found
+    return parsed
 
 
-def _is_text_of(found: _Document, text: str, end: int, digest: PlanDigest) -> bool:
+def _is_text_of(parsed: _Document, text: str, end: int, digest: PlanDigest) -> bool:
     """Whether ``text`` up to ``end`` is, byte for byte, what this program writes for the plan in it.
 
     What follows from other fields (ids of steps, whether one is destructive) is then what follows from them, nothing
@@ -363,7 +363,7 @@ def _is_text_of(found: _Document, text: str, end: int, digest: PlanDigest) -> bo
     """
     at, between = 0, "{\n"
     # The same pass computes the ids, because to write 150,000 steps is what takes the time.
-    for _, pieces in _written(found, digest):
+    for _, pieces in _written(parsed, digest):
         for piece in chain((between,), pieces):  # one at a time: all of them are another file in memory
             if not text.startswith(piece, at):
                 return False
@@ -372,9 +372,9 @@ def _is_text_of(found: _Document, text: str, end: int, digest: PlanDigest) -> bo
     return at == end
 
 
-def _refuse(found: _Document, document: Mapping[str, Any]) -> Never:
+def _refuse(parsed: _Document, document: Mapping[str, Any]) -> Never:
     """Say in which place a document is not what this program writes for the plan in it."""
-    written = _values(found, PlanDigest())
+    written = _values(parsed, PlanDigest())
     _check_values(document, written)
     if unknown := sorted(document.keys() - written.keys() - {"digest"}):
         raise PlanFileError(f"it has fields that this version does not know and could not show: {', '.join(unknown)}")
@@ -389,19 +389,19 @@ def _check_values(document: Mapping[str, Any], written: Mapping[str, Any]) -> No
             raise PlanFileError(f"{place} is not what follows from the rest of the plan: the file was altered")
 
 
-def _check_ids(found: _Document, digest: PlanDigest) -> None:
-    if (found.change_id, found.plan_id) != _remember(found.plan, digest):
+def _check_ids(parsed: _Document, digest: PlanDigest) -> None:
+    if (parsed.change_id, parsed.plan_id) != _remember(parsed.plan, digest):
         raise PlanFileError("the plan's ids do not belong to its content: the file was altered")
 
 
-def _difference(place: str, found: Any, expected: Any) -> str:
+def _difference(place: str, actual: Any, expected: Any) -> str:
     """The first place at which two JSON values differ."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        for key in {**expected, **found}:
-            if key not in found or key not in expected or found[key] != expected[key]:
-                return _difference(f"{place}.{key}", found.get(key), expected.get(key))
-    if isinstance(found, list) and isinstance(expected, list) and len(found) == len(expected):
-        for index, (item, other) in enumerate(zip(found, expected, strict=True)):
+    if isinstance(actual, dict) and isinstance(expected, dict):
+        for key in {**expected, **actual}:
+            if key not in actual or key not in expected or actual[key] != expected[key]:
+                return _difference(f"{place}.{key}", actual.get(key), expected.get(key))
+    if isinstance(actual, list) and isinstance(expected, list) and len(actual) == len(expected):
+        for index, (item, other) in enumerate(zip(actual, expected, strict=True)):
             if item != other:
                 return _difference(f"{place}[{index}]", item, other)
     return place

@@ -76,8 +76,8 @@ class Surroundings:
 
 def refusals(steps: Sequence[Step], around: Surroundings, accepted: Collection[AcceptedGuard]) -> tuple[Refusal, ...]:
     """Every guard that refuses, less those accepted."""
-    found = (*(charge.refusal for charge in step_charges(steps)), *plan_refusals(steps, around))
-    return not_accepted(found, accepted)
+    refused = (*(charge.refusal for charge in step_charges(steps)), *plan_refusals(steps, around))
+    return not_accepted(refused, accepted)
 
 
 class StepCharge(NamedTuple):
@@ -90,8 +90,8 @@ class StepCharge(NamedTuple):
 def step_charges(steps: Iterable[Step]) -> Iterator[StepCharge]:
     """What kinds refuse about each step alone."""
     for step in steps:
-        for found in kind_of(step.change).refusals(step.change):
-            yield StepCharge(found, (step.change,))
+        for refused in kind_of(step.change).refusals(step.change):
+            yield StepCharge(refused, (step.change,))
 
 
 def login_charges(risks: Iterable[LoginAtRisk]) -> Iterator[StepCharge]:
@@ -115,11 +115,11 @@ def protected_charges(steps: Iterable[Step], live: ClusterState, protect: Collec
                 yield StepCharge(refusal(Guard.PROTECTED, principal, words), (step.change,))
 
 
-def not_accepted(found: Iterable[Refusal], accepted: Collection[AcceptedGuard]) -> tuple[Refusal, ...]:
+def not_accepted(raised: Iterable[Refusal], accepted: Collection[AcceptedGuard]) -> tuple[Refusal, ...]:
     """The refusals that nobody's word lifts."""
     # Whatever the reason says: a person who words it better has not withdrawn it.
     given = {(ack.guard, ack.object) for ack in accepted}
-    return tuple(refusal for refusal in found if (refusal.guard, refusal.object) not in given)
+    return tuple(refusal for refusal in raised if (refusal.guard, refusal.object) not in given)
 
 
 def plan_refusals(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:

@@ -52,12 +52,12 @@ def bridges_taken_over(live: ClusterState, changes: Iterable[Change]) -> dict[Ac
     """The bridges that performing ``changes`` ends, because it touches their names, each with its markers."""
     touched = pattern_indexes(binding.pattern for binding in touched_bindings(changes))
     there = standing_bridges(live.bindings)
-    found: dict[AclBinding, set[AclBinding]] = {}
+    taken_over: dict[AclBinding, set[AclBinding]] = {}
     for mark, marker in markers(live.bindings).items():
         index = touched.get(marker.bridge.pattern.resource_type, NO_PATTERNS)
         if marker.bridge in there and any(True for _ in index.overlapping(marker.bridge.pattern)):
-            found.setdefault(marker.bridge, set()).add(mark)
-    return found
+            taken_over.setdefault(marker.bridge, set()).add(mark)
+    return taken_over
 
 
 def left_behind(live: ClusterState, default_allow: bool | None, going_on: Collection[AclBinding]) -> Iterator[Skipped]:
@@ -72,9 +72,9 @@ def left_behind(live: ClusterState, default_allow: bool | None, going_on: Collec
 
 def not_yet(change: Change, emergency: Mapping[AclBinding, BreakGlass]) -> str | None:
     """Why access that an operator gave at once stays until its end; the plan and its reviewers see it."""
-    if not is_acl_change(change) or change.before is None or (found := emergency.get(change.before)) is None:
+    if not is_acl_change(change) or change.before is None or (access := emergency.get(change.before)) is None:
         return None
-    return f"{found.words}: “reconciler serve --act” ends it then, and a plan after that deletes it"
+    return f"{access.words}: “reconciler serve --act” ends it then, and a plan after that deletes it"
 
 
 def break_glass_reviews(live: ClusterState, declared: Collection[AclBinding], as_of: datetime.date) -> Iterator[str]:

@@ -61,8 +61,8 @@ def observed_creation(wanted: Topic, topic: Topic) -> Observed:
 def observed_id(topic_id: str | None, topic: Topic) -> Observed:
     """A topic that was deleted and created again has another id; ``None``: not known, and no reason to stop."""
     if topic_id and topic.topic_id and topic_id != topic.topic_id:
-        found = f"another topic of that name, id {topic.topic_id}"
-        return Observed(StepState.STALE, f"topic {topic.name}", f"id {topic_id}", found)
+        actual = f"another topic of that name, id {topic.topic_id}"
+        return Observed(StepState.STALE, f"topic {topic.name}", f"id {topic_id}", actual)
     return PENDING
 
 
@@ -95,15 +95,15 @@ def observed_configs(
     stale = [key for key in wanted if _value(topic, key) not in (_old(before, key), wanted[key], halfway.get(key, ""))]
     if stale:
         expected = ", ".join(f"{key}={_old(before, key) or 'unset'}" for key in stale)
-        found = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)
-        return Observed(StepState.STALE, f"topic {before.name}", expected, found)
+        actual = ", ".join(f"{key}={_value(topic, key) or 'unset'}" for key in stale)
+        return Observed(StepState.STALE, f"topic {before.name}", expected, actual)
     if all(_value(topic, key) == wanted[key] for key in wanted):
         return DONE
     for side in (before, after):
         now = effective({**topic.configs, **side.configs}, side.configs, defaults)
         for key, value in side.effective.items():
-            if (found := now.get(key, "not known")) != value:
-                return Observed(StepState.STALE, f"default of {key} for topic {before.name}", value, found)
+            if (actual := now.get(key, "not known")) != value:
+                return Observed(StepState.STALE, f"default of {key} for topic {before.name}", value, actual)
     return PENDING
 
 
@@ -132,9 +132,9 @@ MOST_COPIED: Final = 16 * 2**30
 _IN_SYNC: Final = "every replica in sync"
 
 
-def lacks_replicas(found: Observed) -> bool:
+def lacks_replicas(observed: Observed) -> bool:
     """Whether a step cannot begin only because a replica is out of sync, which may end by itself."""
-    return found.state is StepState.STALE and found.expected == _IN_SYNC
+    return observed.state is StepState.STALE and observed.expected == _IN_SYNC
 
 
 def observed_replicas(before: TopicReplicas, after: TopicReplicas, topic: Topic | None, live: ClusterState) -> Observed:
@@ -159,8 +159,8 @@ def observed_replicas(before: TopicReplicas, after: TopicReplicas, topic: Topic 
         # In another order they are the same to copy from: a move that was cancelled leaves the new one's order.
         if item.target != new and (item.is_moving or {*item.replicas} != {*old}):
             where = f"{'moving to' if item.is_moving else 'on'} brokers {_listed(item.target)}"
-            found = f"partition {number} {where}"
-            return Observed(StepState.STALE, subject, f"partition {number} on brokers {_listed(old)}", found)
+            actual = f"partition {number} {where}"
+            return Observed(StepState.STALE, subject, f"partition {number} on brokers {_listed(old)}", actual)
     if all(not item.is_moving and item.replicas == after.assignments[number] for number, item in enumerate(partitions)):
         return DONE
     return _startable(after, partitions, subject)
@@ -172,8 +172,8 @@ def _startable(after: TopicReplicas, partitions: Sequence[PartitionLayout], subj
         return PENDING
     for number, item in enumerate(partitions):
         if item.behind:
-            found = f"the replica of partition {number} on broker {item.behind[0]} is not"
-            return Observed(StepState.STALE, subject, _IN_SYNC, found)
+            actual = f"the replica of partition {number} on broker {item.behind[0]} is not"
+            return Observed(StepState.STALE, subject, _IN_SYNC, actual)
     copied = sum(
         item.size * len({*new} - {*item.replicas}) for item, new in zip(partitions, after.assignments, strict=True)
     )

@@ -39,20 +39,20 @@ def ordered(
     ``allow.everyone.if.no.acl.found``, ``None`` where nobody declared it; ``lockout_protection`` are bindings that are
     created before, or deleted after, everything else (``default_allow/lockout_protection.py``).
     """
-    found = list(changes)
-    bare = [item.change for item in found]
+    declared = list(changes)
+    bare = [item.change for item in declared]
     vanishing = (binding for binding in deleted_bindings(bare) if binding.entry.permission_type is _ALLOW)
     reached = TopicReach(binding.pattern for binding in vanishing)
     # Not known counts as on: a revocation that waits for its topic to go costs little, an open topic may cost much.
     opened = () if default_allow is False else _uncovered_topics(bare, after)
     context = PhaseContext(lockout_protection, reached, opened)
-    steps = [_step(item, kind_of(item.change).phase(item.change, context)) for item in found]
+    steps = [_step(item, kind_of(item.change).phase(item.change, context)) for item in declared]
     # Sorted to the last field: ids are over the steps as they stand, so equal plans must list them alike.
     return tuple(sorted(steps, key=lambda step: (step.phase, kind_of(step.change).key(step.change))))
 
 
-def _step(found: DeclaredChange, phase: Phase) -> Step:
-    change, declared = found
+def _step(declared_change: DeclaredChange, phase: Phase) -> Step:
+    change, declared = declared_change
     if declared is None:
         return Step(phase, change)
     return Step(phase, change, declared.origin, declared.expires, declared.reason, declared.ticket, declared.role)
@@ -110,22 +110,24 @@ class Blockers:
 
     def __init__(self, changes: Iterable[Change], *, default_allow: bool | None) -> None:
         """Unless default-allow is known to be off, bindings of different principals and hosts hold each other back."""
-        found = list(changes)
+        all_changes = list(changes)
         # Under default-allow the last binding on a pattern opens it to all: other principals' bindings matter too.
         self._covering = default_allow is not False
-        self._topics = {topic.name: Create(topic) for topic in created_topics(found)} | {
-            topic.name: Delete(topic) for topic in deleted_topics(found)
+        self._topics = {topic.name: Create(topic) for topic in created_topics(all_changes)} | {
+            topic.name: Delete(topic) for topic in deleted_topics(all_changes)
         }
         acls: dict[tuple[_Operation, AclPermissionType], list[AclBinding]] = {}
         both: tuple[tuple[_Operation, list[AclBinding]], ...] = (
-            (Create, created_bindings(found)),
-            (Delete, deleted_bindings(found)),
+            (Create, created_bindings(all_changes)),
+            (Delete, deleted_bindings(all_changes)),
         )
         for operation, bindings in both:
             for binding in bindings:
                 acls.setdefault((operation, binding.entry.permission_type), []).append(binding)
         self._bindings = acls
-        self._index = {kind: OverlapIndex(found, any_entry=default_allow is not False) for kind, found in acls.items()}
+        self._index = {
+            kind: OverlapIndex(bindings, any_entry=default_allow is not False) for kind, bindings in acls.items()
+        }
 
     def blocking(self, step: Step, phase: Phase | None = None) -> Change | None:
         """The change that was not performed and that ``step`` has to wait for, or ``None``.
@@ -227,15 +229,15 @@ def prove(
     if len(states) < 2:
         return ()
     after = states[-1][1]
-    told: dict[tuple[str, AclOperation, ResourceType], Violation] = {}
+    violations: dict[tuple[str, AclOperation, ResourceType], Violation] = {}
     for phase, state in states[:-1]:
         first, second = (compare_access(*pair, work=work).all_rows() for pair in ((before, state), (state, after)))
         judge = _Judge(phase, before, state, after)
         judge.settle(_TOO_OPEN, _suspicions(first, second, _TOO_OPEN, work))
         if default_allow is False:
-            for found in judge.settle(_INTERRUPTED, _suspicions(first, second, _INTERRUPTED, work)):
-                told.setdefault((found.principal, found.operation, found.resource_type), found)
-    return tuple(told.values())
+            for violation in judge.settle(_INTERRUPTED, _suspicions(first, second, _INTERRUPTED, work)):
+                violations.setdefault((violation.principal, violation.operation, violation.resource_type), violation)
+    return tuple(violations.values())
 
 
 def _states(before: Authorizer, steps: Iterable[Step]) -> Iterator[tuple[Phase, Authorizer]]:
@@ -302,14 +304,14 @@ class _Judge:
 
     def settle(self, kind: str, asks: Iterable[_Ask]) -> list[Violation]:
         """Raise for the first request that is answered so; the rest are such by the other right that an API takes."""
-        wrong, told = _WRONG[kind], []
+        wrong, by_other_right = _WRONG[kind], []
         for ask in asks:
             states = (self.before, self.now, self.after)
             if tuple(state.authorize(*ask).allowed for state in states) == wrong:
                 raise UnsafeOrderError(Violation(self.phase, kind, *ask))
             if tuple(_by_either_right(state, AccessRequest(*ask)) for state in states) == wrong:
-                told.append(Violation(self.phase, kind, *ask))
-        return told
+                by_other_right.append(Violation(self.phase, kind, *ask))
+        return by_other_right
 
 
 def _by_either_right(state: Authorizer, request: AccessRequest) -> bool | None:

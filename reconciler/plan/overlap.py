@@ -67,8 +67,8 @@ class PatternIndex:
         if pattern.pattern_type is PatternType.LITERAL:
             yield from (same for of_form in (self._single, self._prefix) if (same := of_form.get(name)) is not None)
         else:
-            yield from (self._single[found] for found in _starting(self._literal_names, name))
-            yield from (self._prefix[found] for found in _starting(self._prefix_names, name))
+            yield from (self._single[longer] for longer in _starting(self._literal_names, name))
+            yield from (self._prefix[longer] for longer in _starting(self._prefix_names, name))
 
     def contains(self, pattern: ResourcePattern) -> bool:
         """Whether one pattern here covers every name that ``pattern`` matches.
@@ -119,7 +119,7 @@ def pattern_indexes(patterns: Iterable[ResourcePattern]) -> dict[ResourceType, P
     by_type: dict[ResourceType, list[ResourcePattern]] = defaultdict(list)
     for pattern in patterns:
         by_type[pattern.resource_type].append(pattern)
-    return {resource_type: PatternIndex(found) for resource_type, found in by_type.items()}
+    return {resource_type: PatternIndex(of_type) for resource_type, of_type in by_type.items()}
 
 
 def _starting(names: list[str], prefix: str) -> Iterator[str]:
@@ -187,15 +187,15 @@ def _not_in(candidates: set[ResourcePattern], patterns: set[ResourcePattern]) ->
 def perhaps_in_use(patterns: Iterable[ResourcePattern], live: ClusterState) -> tuple[ResourcePattern, ...]:
     """Those whose names somebody may use now: all but patterns of topics or groups that hold no existing name."""
     # Only a whole listing shows that nobody has such a name; of other types than these two Kafka lists no names.
-    known: dict[ResourceType, Collection[str]] = {}
+    names: dict[ResourceType, Collection[str]] = {}
     if live.topic_gap is None:
-        known[ResourceType.TOPIC] = {*live.topics, *live.unreadable_topics}
+        names[ResourceType.TOPIC] = {*live.topics, *live.unreadable_topics}
     if live.groups is not None:
-        known[ResourceType.GROUP] = live.groups
+        names[ResourceType.GROUP] = live.groups
     return tuple(
         pattern
         for pattern in patterns
-        if pattern.resource_type not in known or any(map(pattern.matches, known[pattern.resource_type]))
+        if pattern.resource_type not in names or any(map(pattern.matches, names[pattern.resource_type]))
     )
 
 

@@ -180,21 +180,21 @@ class Terms:
     @property
     def logins(self) -> Mapping[str, str]:
         """The principals that have to be able to log in as they do now, whoever states them, each with what it is."""
-        found = dict.fromkeys(self.facts.super_users, "a super user")
-        found |= dict.fromkeys(self.facts.inter_broker_principals, "a principal of the brokers")
-        found |= {self.probe: "the probe of the barriers"} if self.probe else {}
-        return found | ({self.facts.principal: "our own login"} if self.facts.principal else {})
+        logins = dict.fromkeys(self.facts.super_users, "a super user")
+        logins |= dict.fromkeys(self.facts.inter_broker_principals, "a principal of the brokers")
+        logins |= {self.probe: "the probe of the barriers"} if self.probe else {}
+        return logins | ({self.facts.principal: "our own login"} if self.facts.principal else {})
 
     @property
     def claims(self) -> tuple[str, ...]:
         """The facts about access that only the manifests state, each with its value: ``superUsers (User:a)``."""
-        found = []
+        claims = []
         if self.facts.super_users != self.facts.established_super_users:
             named, more = self.facts.super_users[:_NAMED], len(self.facts.super_users) - _NAMED
-            found.append(f"superUsers ({', '.join(map(as_name, named))}{f' and {more:,} more' if more > 0 else ''})")
+            claims.append(f"superUsers ({', '.join(map(as_name, named))}{f' and {more:,} more' if more > 0 else ''})")
         if self.facts.sources.default_allow is FactSource.MANIFESTS and self.default_allow is not None:
-            found.append(f"allowEveryoneIfNoAclFound ({str(self.default_allow).lower()})")
-        return tuple(found)
+            claims.append(f"allowEveryoneIfNoAclFound ({str(self.default_allow).lower()})")
+        return tuple(claims)
 
 
 #: The terms in JSON, but for the name of the cluster and the facts.

@@ -80,7 +80,7 @@ class _Judged:
     steps: tuple[Step, ...]
     coverage: CoverageChange
     risks: tuple[LoginAtRisk, ...]
-    found: Transition | None
+    transition: Transition | None
     ends: Later
     refusals: tuple[Refusal, ...]
 
@@ -96,12 +96,12 @@ class _Filter:
         """Skip each change for which ``why`` gives a reason; returns those changes."""
         out: list[Change] = []
         kept: list[DeclaredChange] = []
-        for found in self.kept:
-            if (detail := why(found.change)) is None:
-                kept.append(found)
+        for declared in self.kept:
+            if (detail := why(declared.change)) is None:
+                kept.append(declared)
                 continue
-            out.append(found.change)
-            self.skipped.append(Skipped(reason, describe(found.change), detail, found.change, found.origin))
+            out.append(declared.change)
+            self.skipped.append(Skipped(reason, describe(declared.change), detail, declared.change, declared.origin))
         self.kept = kept
         return out
 
@@ -116,7 +116,10 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     marks = break_glass_marks(live.bindings, request.as_of) | lock_marks(live.bindings)
     marks |= unlock_marks(live.bindings, instant_of(request.as_of))
     held, whole = locks(live.bindings), live
-    left = (*leftovers.partial_locks(held), *leftovers.left_behind(live, terms.default_allow, request.going_on | marks))
+    unfinished = (
+        *leftovers.partial_locks(held),
+        *leftovers.left_behind(live, terms.default_allow, request.going_on | marks),
+    )
     open_to_all = leftovers.bridge_callouts(live, terms.default_allow)
     # What runs put there for themselves is told apart: a plan would delete it while a run needs it.
     # Nor is a lock compared: the same DENY in manifests does not take it over, and that they say nothing ends nothing.
@@ -127,13 +130,15 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     )
     filtered = _filtered(compared, live, terms, request, emergency)
     judged = _judged(filtered, desired, live, terms, request, compared.owned)
-    steps, found = judged.steps, judged.found
+    steps, acl_transition = judged.steps, judged.transition
     interrupted = (
-        prove(found.stated, steps, default_allow=terms.default_allow, work=found.work) if found is not None else ()
+        prove(acl_transition.stated, steps, default_allow=terms.default_allow, work=acl_transition.work)
+        if acl_transition is not None
+        else ()
     )
     missing = created_bindings(item.change for item in compared.changes)
     standing_out = (*interruptions(interrupted), *confusable(live, desired, missing))
-    reviewed = review(found, steps, live, desired, terms.facts, standing_out)
+    reviewed = review(acl_transition, steps, live, desired, terms.facts, standing_out)
     return Plan(
         cluster_id=live.cluster_id,
         terms=terms,
@@ -143,7 +148,8 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
         # What is refused comes first: it is no choice of whoever planned.
         skipped=tuple(
             sorted(
-                (*compared.skipped, *filtered.skipped, *left), key=lambda item: item.reason is not SkipReason.REFUSED
+                (*compared.skipped, *filtered.skipped, *unfinished),
+                key=lambda item: item.reason is not SkipReason.REFUSED,
             )
         ),
         warnings=(
@@ -167,7 +173,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
                 *open_to_all,
                 *leftovers.lock_callouts(held, reviewed, request.options.unlock),
                 *_logins(steps, live),
-                *new_paths(found, reviewed.access_changes, request.controls, terms.facts.super_users),
+                *new_paths(acl_transition, reviewed.access_changes, request.controls, terms.facts.super_users),
             ),
         ),
         bridges=bridges(live, steps, terms),
@@ -187,7 +193,7 @@ def _judged(
 ) -> _Judged:
     """Leave out what guards refuse about single steps, with what waits for that, until they refuse no step more."""
     logins = conditions_of(terms, request.login, request.permit).logins
-    told: dict[Refusal, None] = {}
+    reported: dict[Refusal, None] = {}
     whole: Mapping[Change, Step] = {}
     # Ends: each round leaves out a step that was kept until then, or is the last.
     while True:
@@ -202,23 +208,23 @@ def _judged(
         ]
         alone += guards.protected_charges(steps, live, terms.facts.protect)
         # Not before these have left out theirs: to compare access takes long.
-        if _leave_out(changes, alone, whole, terms, request, told):
+        if _leave_out(changes, alone, whole, terms, request, reported):
             continue
-        found = transition(live, steps, terms.facts, default_allow=terms.default_allow)
-        ends = later(found, live, desired, terms.facts, default_allow=terms.default_allow, as_of=request.as_of)
-        meant = (*meaning_charges(found, terms.facts), *ends.charges) if request.guarded else ()
+        acl_transition = transition(live, steps, terms.facts, default_allow=terms.default_allow)
+        ends = later(acl_transition, live, desired, terms.facts, default_allow=terms.default_allow, as_of=request.as_of)
+        meant = (*meaning_charges(acl_transition, terms.facts), *ends.charges) if request.guarded else ()
         moving = accountable(meant, steps)
         together = [StepCharge(item.refusal, tuple(moving.get(item.refusal, ()))) for item in meant]
-        if _leave_out(changes, together, whole, terms, request, told):
+        if _leave_out(changes, together, whole, terms, request, reported):
             continue
         coverage = _coverage(live, steps, terms)
         around = _surroundings(desired, live, terms, request, owned, coverage)
         around = replace(around, listed=deletions([step.change for step in steps], live, terms.scope))
         # No step accounts for these: so they are about all that is left.
         others = (replace(item.refusal, judges=Judges.PLAN) for item in (*alone, *together))
-        left = (*guards.plan_refusals(steps, around), *others)
-        refusals = (*told, *guards.not_accepted(left, request.accepted)) if request.guarded else ()
-        return _Judged(steps, coverage, risks, found, ends, refusals)
+        rest = (*guards.plan_refusals(steps, around), *others)
+        refusals = (*reported, *guards.not_accepted(rest, request.accepted)) if request.guarded else ()
+        return _Judged(steps, coverage, risks, acl_transition, ends, refusals)
 
 
 def _leave_out(
@@ -227,16 +233,16 @@ def _leave_out(
     whole: Mapping[Change, Step],
     terms: Terms,
     request: Request,
-    told: dict[Refusal, None],
+    reported: dict[Refusal, None],
 ) -> bool:
-    """Skip the steps that guards refuse, and what waits for them; adds to ``told`` why. Whether there are any."""
+    """Skip the steps that guards refuse, and what waits for them; adds to ``reported`` why. Whether there are any."""
     refused = set(guards.not_accepted((charge.refusal for charge in charges), request.accepted))
     by_change: dict[Change, dict[Refusal, None]] = {}
     for item in charges if request.guarded else ():
         if item.refusal.guard.judges is Judges.STEPS and item.refusal in refused:
             for change in item.changes:
                 by_change.setdefault(change, {})[item.refusal] = None
-                told[item.refusal] = None
+                reported[item.refusal] = None
 
     def why(change: Change) -> str | None:
         # How each is accepted stands with the refusals: without it, all that one guard refuses has one reason.
@@ -297,12 +303,12 @@ def _filtered(
     changes.skip(SkipReason.IMPOSSIBLE, lambda change: kind_of(change).obstacle(change, conditions))
     if not request.options.allow_deletes:
         changes.skip(SkipReason.HELD_BACK, lambda change: _HELD_BACK if change.after is None else None)
-    known = list(changes.kept)
+    selected = list(changes.kept)
     unsupported = changes.skip(SkipReason.UNSUPPORTED, lambda change: _unsupported(change, request, live, terms.flavor))
     # A person can choose otherwise, so an unsafe selection is refused; what a client cannot carry nobody can help.
     _refuse_unsafe_selection(changes.kept, excluded, terms)
     if unsupported:
-        whole = {step.change: step for step in _steps(known, live, terms)}
+        whole = {step.change: step for step in _steps(selected, live, terms)}
         _skip_dependents(changes, unsupported, whole, terms, (SkipReason.UNSUPPORTED, "which cannot be created"))
     return changes
 
@@ -344,13 +350,13 @@ def _skip_dependents(
     missing: list[Change],
     whole: Mapping[Change, Step],
     terms: Terms,
-    told: tuple[SkipReason, str],
+    cause: tuple[SkipReason, str],
 ) -> None:
     """What waits for a change that is not made has to wait as well, and so has what waits for that.
 
-    ``whole`` are the steps of all changes, these too; ``told`` is the reason, with words about what is waited for.
+    ``whole`` are the steps of all changes, these too; ``cause`` is the reason, with words about what is waited for.
     """
-    reason, words = told
+    reason, words = cause
     # Ends: each round skips a change that was kept until then, or is the last.
     while missing:
         undone = Blockers(missing, default_allow=terms.default_allow)
@@ -364,9 +370,9 @@ def _skip_dependents(
 
 def _steps(kept: Sequence[DeclaredChange], live: ClusterState, terms: Terms) -> tuple[Step, ...]:
     gone = set(deleted_bindings(change for change, _ in kept))
-    made = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
+    created = {binding.pattern for binding in created_bindings(change for change, _ in kept)}
     # Not as a set: they are asked for only where a topic goes.
-    after = chain(made, opaque_patterns(live), (binding.pattern for binding in live.bindings if binding not in gone))
+    after = chain(created, opaque_patterns(live), (binding.pattern for binding in live.bindings if binding not in gone))
     frame = lockout_protection((change for change, _ in kept), live, terms.facts, default_allow=terms.default_allow)
     return ordered(kept, after, default_allow=terms.default_allow, lockout_protection=frame)
 

@@ -183,9 +183,9 @@ def target_replicas(
     """
     if not 1 <= factor <= len(brokers):
         raise ValueError(f"{factor} replicas need as many brokers, and there are {len(brokers)}")
-    known = {broker.id: broker.rack for broker in sorted(brokers, key=lambda item: item.id)}
-    chosen = _chosen(partitions, factor, known, load or {})
-    leaders = _leaders(partitions, chosen, known)
+    racks = {broker.id: broker.rack for broker in sorted(brokers, key=lambda item: item.id)}
+    chosen = _chosen(partitions, factor, racks, load or {})
+    leaders = _leaders(partitions, chosen, racks)
     return tuple(
         _ordered(partition, replicas, leader)
         for partition, replicas, leader in zip(partitions, chosen, leaders, strict=True)
@@ -231,8 +231,8 @@ def _leaders(
         for partition, replicas in zip(partitions, chosen, strict=True)
     ]
     one_rack = dict.fromkeys(racks)
-    found = spread(costs, 1, one_rack, _weights(costs, len(partitions)))
-    return [next(iter(leader)) for leader in found]
+    leaders = spread(costs, 1, one_rack, _weights(costs, len(partitions)))
+    return [next(iter(leader)) for leader in leaders]
 
 
 def _weights(costs: Sequence[Mapping[int, int]], placed: int) -> Weights:
@@ -268,8 +268,8 @@ def topics_to_place(desired: DesiredState, live: ClusterState) -> Collection[str
         if not wanted.absent
         and (
             _says_where(wanted.topic)
-            if (found := live.topics.get(name)) is None
-            else name in live.under_replicated or _differs(wanted.topic, found)
+            if (existing := live.topics.get(name)) is None
+            else name in live.under_replicated or _differs(wanted.topic, existing)
         )
     ]
 
@@ -299,14 +299,14 @@ def replica_changes(wanted: Topic, live: Topic, state: ClusterState) -> Iterator
         yield from _impossible(wanted, live, state.layout_gap or _UNREAD)
     elif not any(partition.is_moving for partition in partitions):
         before = tuple(partition.replicas for partition in partitions)
-        found = _obstacle(wanted, live, partitions, layout) or _target(wanted, live, partitions, state)
-        if isinstance(found, str):
-            yield from _impossible(wanted, live, found)
-        elif found != before:  # what was read first may have been half way
-            copied = copied_bytes(_placed(partitions), found)
+        target = _obstacle(wanted, live, partitions, layout) or _target(wanted, live, partitions, state)
+        if isinstance(target, str):
+            yield from _impossible(wanted, live, target)
+        elif target != before:  # what was read first may have been half way
+            copied = copied_bytes(_placed(partitions), target)
             yield Update(
                 TopicReplicas(live.name, before, live.topic_id),
-                TopicReplicas(live.name, found, live.topic_id, _rounded(copied)),
+                TopicReplicas(live.name, target, live.topic_id, _rounded(copied)),
             )
 
 

@@ -23,8 +23,8 @@ _BY_TYPE: Final = {side: kind for kind in _OWN for side in kind.types}
 
 def listed(resource: type[ListedItem]) -> ListedKind:
     """The listed kind with resources of this type."""
-    found: ListedKind = listed_kind(resource)
-    return found
+    kind: ListedKind = listed_kind(resource)
+    return kind
 
 
 def kinds() -> tuple[Kind, ...]:
@@ -40,8 +40,8 @@ def kind_of(change: Change) -> Kind:
 
 def kinds_of(changes: Iterable[Change]) -> tuple[Kind, ...]:
     """The kinds that changes are about, in the order in which they are shown."""
-    found = {kind_of(change) for change in changes}
-    return tuple(kind for kind in kinds() if kind in found) if len(found) > 1 else tuple(found)
+    touched = {kind_of(change) for change in changes}
+    return tuple(kind for kind in kinds() if kind in touched) if len(touched) > 1 else tuple(touched)
 
 
 def logins_at_risk(changes: Sequence[Change], live: ClusterState, logins: Mapping[str, str]) -> Iterator[LoginAtRisk]:
@@ -90,8 +90,8 @@ def _action(change: Change) -> str:
 
 _CODECS: Final[dict[str, Codec[Any]]] = {
     name: codec
-    for found in (*(kind.codecs for kind in _OWN), *map(listed_codecs, listed_types()))
-    for name, codec in found.items()
+    for codecs in (*(kind.codecs for kind in _OWN), *map(listed_codecs, listed_types()))
+    for name, codec in codecs.items()
 }
 #: A change that a step can perform, in JSON: ``action``, ``before``, ``after``.
 STEP_CHANGE: Final[Codec[Change]] = tagged("action", _CODECS, _action, "What is done.")

@@ -146,13 +146,13 @@ class Acls(Kind):
         if version is not None and version >= RANGES_SINCE:
             if level is None or level >= RANGES_LEVEL:
                 return None
-            known = f"metadata.version {RANGES_LEVEL} (4.4-IV1), and the cluster's is {level}: finalize it first"
-            return f"the host {host} is a range, which needs {known}"
+            why = f"metadata.version {RANGES_LEVEL} (4.4-IV1), and the cluster's is {level}: finalize it first"
+            return f"the host {host} is a range, which needs {why}"
         if version is not None:
-            known = f"the cluster runs {release_text(version)}"
+            why = f"the cluster runs {release_text(version)}"
         else:
-            known = live.kafka_version_gap or "the cluster does not say that it runs it"
-        return f"the host {host} is a range, which needs Kafka 4.4, and {known}"
+            why = live.kafka_version_gap or "the cluster does not say that it runs it"
+        return f"the host {host} is a range, which needs Kafka 4.4, and {why}"
 
     def is_selected(self, change: Change, selector: Selector) -> bool:
         """By principal and resource."""

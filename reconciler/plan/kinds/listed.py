@@ -163,18 +163,18 @@ class ListedKind(Kind, ABC):
         Done once it is gone and what had to be set again is there, whatever it limits by then.
         """
         item: ListedItem = resource_of(change)
-        found = self._observed(change, live)
-        if item.again is None or found.state in (StepState.UNREADABLE, StepState.STALE):
-            return found
+        observed = self._observed(change, live)
+        if item.again is None or observed.state in (StepState.UNREADABLE, StepState.STALE):
+            return observed
         there = live.listing(self.resource).by_key.get(item.again.key)
-        if found.state is StepState.DONE and there is not None:
-            return found
+        if observed.state is StepState.DONE and there is not None:
+            return observed
         if there is None:
-            gone = "set" if found.state is StepState.PENDING else "not set"
+            gone = "set" if observed.state is StepState.PENDING else "not set"
             text = f"{item.again.subject} not set, {item.subject} {gone}"
             return Observed(StepState.PENDING, item.subject, f"{item.again.subject} set again", text)
         if there.values == item.again.values:
-            return found
+            return observed
         return Observed(StepState.STALE, item.again.subject, _text(item.again.values), _text(there.values))
 
     def _observed(self, change: Change, live: ClusterState) -> Observed:
@@ -220,8 +220,8 @@ class ListedKind(Kind, ABC):
         if not done or not rest or touched != done | rest | same:
             return None
         reached = item.with_values({name: value for name, value in now.items() if name in touched})
-        left = narrowed(change, rest)
-        return Halves(Create(reached) if change.before is None else Update(change.before, reached), left)
+        remaining = narrowed(change, rest)
+        return Halves(Create(reached) if change.before is None else Update(change.before, reached), remaining)
 
     def lacking_right(self, live: ClusterState) -> LackingRight | None:
         """The right to alter any of them."""
@@ -260,16 +260,16 @@ class ListedKind(Kind, ABC):
         there = listing.by_key
         for key in sorted(declared):
             wanted = declared[key]
-            known, unknown = _understood(wanted.item, there.get(key))
-            found = _change(wanted.item, known, goes=wanted.goes)
+            understood, unknown = _understood(wanted.item, there.get(key))
+            needed = _change(wanted.item, understood, goes=wanted.goes)
             place = wanted.declaration.origin
             refused = None if wanted.goes else wanted.item.refusal(live.kafka_version)
             if refused is None:
-                changes += [DeclaredChange(change, wanted.declaration) for change in found]
+                changes += [DeclaredChange(change, wanted.declaration) for change in needed]
             else:
                 skipped += [
                     Skipped(SkipReason.IMPOSSIBLE, wanted.item.subject, refused.message, change, place)
-                    for change in found
+                    for change in needed
                 ]
             skipped += [
                 Skipped(SkipReason.UNSUPPORTED, f"{wanted.item.subject}: {name}", _UNKNOWN, None, place)
@@ -344,28 +344,28 @@ class _Sharing:
             item.enforced: item for item in (*stay.values(), *(resource_of(change.change) for change in changes))
         }
         unnamed = there.keys() - declared.keys() - moved
-        self._left = [there[key] for key in sorted(unnamed)]
+        self._undeclared_items = [there[key] for key in sorted(unnamed)]
 
     def changes(self) -> Iterator[DeclaredChange]:
         """The changes, those that delete one with the declared one that is set again after it."""
-        for found in self._changes:
-            item = resource_of(found.change)
-            kept = None if item.enforced is None or found.change.after is not None else self._kept.get(item.enforced)
+        for declared in self._changes:
+            item = resource_of(declared.change)
+            kept = None if item.enforced is None or declared.change.after is not None else self._kept.get(item.enforced)
             if kept is not None:
-                yield found._replace(change=Delete(item.with_again(kept)))
+                yield declared._replace(change=Delete(item.with_again(kept)))
             elif item.enforced is not None or _spelled(self._kept) is None:
-                yield found
+                yield declared
 
     def doubts(self) -> Iterator[Skipped]:
         """What stays beside one of ours, and what cannot go."""
-        for item in self._left:
+        for item in self._undeclared_items:
             other = _spelled(self._ours) if item.enforced is None else self._ours.get(item.enforced)
             if other is not None:
                 yield Skipped(SkipReason.UNDECLARED, item.subject, _same(item, other), Delete(item))
-        for found in self._changes:
-            item = resource_of(found.change)
+        for declared in self._changes:
+            item = resource_of(declared.change)
             if item.enforced is None and (other := _spelled(self._kept)) is not None:
-                yield Skipped(SkipReason.IMPOSSIBLE, item.subject, _UNRESOLVED.format(other.subject), found.change)
+                yield Skipped(SkipReason.IMPOSSIBLE, item.subject, _UNRESOLVED.format(other.subject), declared.change)
 
 
 def _spelled(items: Mapping[Any, ListedItem]) -> ListedItem | None:

@@ -98,24 +98,24 @@ def deleted_topics(changes: Iterable[Change]) -> list[Topic]:
 
 def topics_after(live: Mapping[str, Topic], changes: Iterable[Change]) -> dict[str, Topic | None]:
     """The topics that changes create, delete, configure or place, as they are then; ``None`` where there is none."""
-    found: dict[str, Topic | None] = {}
+    topics: dict[str, Topic | None] = {}
     for change in changes:
         match change:
             case Create(Topic() as topic):
-                found[topic.name] = topic
+                topics[topic.name] = topic
             case Delete(Topic() as topic):
-                found[topic.name] = None
+                topics[topic.name] = None
             case Update(_, TopicConfigs() as after):
-                before = found.get(after.name, live.get(after.name))
+                before = topics.get(after.name, live.get(after.name))
                 if before is not None:
                     kept = {**before.configs, **after.configs}
                     configs = {key: value for key, value in kept.items() if value is not None}
-                    found[after.name] = before.with_configs(configs)
+                    topics[after.name] = before.with_configs(configs)
             case Update(_, TopicReplicas() as after):
-                before = found.get(after.name, live.get(after.name))
+                before = topics.get(after.name, live.get(after.name))
                 if before is not None:
-                    found[after.name] = replace(before, replica_assignments=after.assignments)
-    return found
+                    topics[after.name] = replace(before, replica_assignments=after.assignments)
+    return topics
 
 
 def grown_topics(changes: Iterable[Change]) -> list[str]:
@@ -140,8 +140,8 @@ def losses(change: Change) -> tuple[str, ...]:
     """Why a change of configs may lose records, one reason a config; empty for every other change."""
     match change:
         case Update(TopicConfigs() as before, TopicConfigs(configs=configs) as after):
-            found = (data_loss(key, before.holds(key), after.holds(key)) for key in configs)
-            return tuple(reason for reason in found if reason)
+            reasons = (data_loss(key, before.holds(key), after.holds(key)) for key in configs)
+            return tuple(reason for reason in reasons if reason)
     return ()
 
 
@@ -350,8 +350,8 @@ class Topics(Kind):
                 continue
             if (moving := unfinished(wanted, live)) is not None:
                 skipped.append(moving)
-            found = _changes(wanted, live, rules)
-            for change in _accepted(found, live.kafka_version, rules.flavor):
+            candidates = _changes(wanted, live, rules)
+            for change in _accepted(candidates, live.kafka_version, rules.flavor):
                 possible = _without_collision(change, taken, desired)
                 if isinstance(possible, Impossible):
                     skipped.append(_impossible(possible, wanted))
@@ -417,8 +417,8 @@ def _accepted(changes: Iterable[Change], version: tuple[int, int] | None, flavor
     for change in changes:
         match change:
             case Create(Topic() as topic):
-                found = (_why(name, value, version, flavor) for name, value in topic.configs.items())
-                refused = [why for why in found if why]
+                reasons = (_why(name, value, version, flavor) for name, value in topic.configs.items())
+                refused = [why for why in reasons if why]
                 # A topic is created with all of its configs or not at all: with fewer it is not what was reviewed.
                 yield Impossible("topic", topic.name, "absent", "exists", ". ".join(refused)) if refused else change
             case Update(TopicConfigs() as before, TopicConfigs() as after):

@@ -219,8 +219,8 @@ def with_owners(
             return DataOwners(teams)
         everyone = by_principal.get(WILDCARD_PRINCIPAL, [])
         new = [*by_principal.get(row.principal or WILDCARD_PRINCIPAL, []), *(everyone if row.principal else [])]
-        answers = {one for item in new if _names_some(item.pattern, row.region) for one in agreed(item)}
-        return DataOwners(teams, next((one for one in _WORST if one in answers), None))
+        answers = {answer for item in new if _names_some(item.pattern, row.region) for answer in agreed(item)}
+        return DataOwners(teams, next((answer for answer in _WORST if answer in answers), None))
 
     return tuple(dataclasses.replace(row, owners=owners(row)) for row in rows)
 
@@ -331,14 +331,16 @@ def gaining(
         return ()
     who = {row.principal for row in rows if row.gained and row.principal is not None} - {WILDCARD_PRINCIPAL}
     by_entity = {quota.entity: quota for quota in after}
-    return tuple(GainingPrincipal(one, _limits(by_entity, one.partition(":")[2])) for one in sorted(who))
+    return tuple(
+        GainingPrincipal(principal, _limits(by_entity, principal.partition(":")[2])) for principal in sorted(who)
+    )
 
 
 def _limits(quotas: Mapping[QuotaEntity, ClientQuota], user: str) -> tuple[PrincipalLimit, ...]:
     # Only those that can matter: of thousands of principals each would look at thousands of quotas otherwise.
     candidates = tuple(levels(user, ""))
-    found = limits((quotas[entity] for entity in candidates if entity in quotas), candidates)
-    return tuple(PrincipalLimit(key, first.values[key], str(first.entity)) for key, (first, *_) in found.items())
+    by_key = limits((quotas[entity] for entity in candidates if entity in quotas), candidates)
+    return tuple(PrincipalLimit(key, first.values[key], str(first.entity)) for key, (first, *_) in by_key.items())
 
 
 # The authorizer before and after a plan's steps: what guards, the access review and the proof have in common.

@@ -59,19 +59,19 @@ def renames(rows: Iterable[AccessChange]) -> tuple[Callout, ...]:
     # Who both gains and loses was given other access, not another name.
     for principal in sorted(gained.keys() - lost.keys()):
         heirs[frozenset(gained[principal])].append(principal)
-    found = [
+    pairs = [
         (old, heirs[access][0])
         for old in sorted(lost.keys() - gained.keys())
         if (access := frozenset(lost[old])) in heirs
     ]
-    told = [_told(old, new) for old, new in found[:_NAMED]]
-    if more := len(found) - len(told):
+    shown = [_renamed(old, new) for old, new in pairs[:_NAMED]]
+    if more := len(pairs) - len(shown):
         text = f"{more:,} more principals lose in this plan what others gain: clients with the old logins are refused"
-        told.append(Callout(RENAMED, found[_NAMED][0], text))
-    return tuple(told)
+        shown.append(Callout(RENAMED, pairs[_NAMED][0], text))
+    return tuple(shown)
 
 
-def _told(old: str, new: str) -> Callout:
+def _renamed(old: str, new: str) -> Callout:
     text = (
         f"{as_name(old)} loses in this plan what {as_name(new)} gains: clients that still log in as {as_name(old)} are "
         "refused. To rename without an outage, grant both first and remove the old name in a later plan"
@@ -100,12 +100,12 @@ def confusable(live: ClusterState, desired: DesiredState, missing: Iterable[AclB
     for what, names in _names(live.bindings, existing).items():
         if what in alikes:
             alikes[what].see(names)
-    found: set[Callout] = set()
+    warnings: set[Callout] = set()
     for what, names in brought.items():
-        found.update(_mixed(what, names))
+        warnings.update(_mixed(what, names))
         for alike in alikes[what].sets():
-            found.update(_alike(what, name, alike) for name in alike if name in names)
-    return tuple(sorted(found))
+            warnings.update(_alike(what, name, alike) for name in alike if name in names)
+    return tuple(sorted(warnings))
 
 
 def _names(bindings: Iterable[AclBinding], topics: Iterable[str]) -> Mapping[str, set[str]]:
@@ -194,22 +194,22 @@ def difference_review(difference: AccessDifference, topics: Sequence[str] = ()) 
 
 
 def review(
-    found: Transition | None,
+    transition: Transition | None,
     steps: Sequence[Step],
     live: ClusterState,
     desired: DesiredState,
     facts: Facts = NO_FACTS,
     more: Iterable[Callout] = (),
 ) -> AccessReview:
-    """The review of ``steps``, which make of ``live`` what ``found`` says; ``more`` also stands out."""
-    if found is None:
+    """The review of ``steps``, which make of ``live`` what ``transition`` says; ``more`` also stands out."""
+    if transition is None:
         return AccessReview(effects=(None,) * len(steps), callouts=tuple(more))
-    plain = difference_review(found.difference, known_topics(live, desired))
+    plain = difference_review(transition.difference, known_topics(live, desired))
     rows = tuple(_of_super_users(plain.access_changes, facts))
     return replace(
         plain,
         access_changes=rows,
-        effects=effects(steps, found, desired),
+        effects=effects(steps, transition, desired),
         callouts=callouts(rows, desired, (*more, *renames(rows))),
     )
 
@@ -236,9 +236,9 @@ def known_topics(live: ClusterState, desired: DesiredState) -> list[str]:
 
 def _of_super_users(rows: Iterable[AccessChange], facts: Facts) -> Iterator[AccessChange]:
     """The rows, those of stated super users tagged."""
-    known = frozenset(facts.super_users)
+    super_users = frozenset(facts.super_users)
     for row in rows:
-        yield replace(row, super_user=facts.sources.super_users) if row.principal in known else row
+        yield replace(row, super_user=facts.sources.super_users) if row.principal in super_users else row
 
 
 # Grants that nobody reviewed: what would be gained now and is in no row of the plan.
@@ -254,17 +254,17 @@ def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChan
     """The rows of ``now`` that grant something on a name, to somebody, where ``reviewed`` does not."""
     new, old = _GainedRows(now), _GainedRows(reviewed)
     for principal in sorted(new.principals | old.principals, key=lambda name: (name is not None, name or "")):
-        known = list(old.own(principal))
+        former = list(old.own(principal))
         gained = list(new.own(principal))
         if principal is not None and new.zones(principal) != old.zones(principal):
-            known += old.inherited(principal)
+            former += old.inherited(principal)
             gained += new.inherited(principal)
         # Nearly every row is reviewed on just its names: to compare each with all others would be a square of them.
         alike: dict[Region, list[AccessChange]] = {}
-        for one in known:
-            alike.setdefault(one.region, []).append(one)
+        for earlier in former:
+            alike.setdefault(earlier.region, []).append(earlier)
         for row in gained:
-            if not _reviewed(row, alike.get(row.region, ())) and not _reviewed(row, known):
+            if not _reviewed(row, alike.get(row.region, ())) and not _reviewed(row, former):
                 yield row
 
 

@@ -101,9 +101,11 @@ def callouts(
             mild = row.principal is not None and MILD.issuperset(row.gained)
             when = "" if row.since is None else f", {ending_words(row.since)}"
             for item in (*_of_row(row), *_labelled(row, labelled), *_of_super_user(row)):
-                found = replace(item, text=f"{item.text}{when}") if when else item
-                said = found.text.removeprefix(f"{as_name(found.principal)} gains ")
-                alike.setdefault((mild, _GRAVITY.index(found.rule), found.rule, said), {})[found.principal] = found
+                callout = replace(item, text=f"{item.text}{when}") if when else item
+                gain = callout.text.removeprefix(f"{as_name(callout.principal)} gains ")
+                alike.setdefault((mild, _GRAVITY.index(callout.rule), callout.rule, gain), {})[callout.principal] = (
+                    callout
+                )
     grave, light = (
         [item for key in sorted(alike) if key[0] is mild for item in _folded(key[3], alike[key])]
         for mild in (False, True)
@@ -111,14 +113,14 @@ def callouts(
     return (*grave, *moments, *light)
 
 
-def _folded(said: str, found: dict[str, Callout]) -> Iterator[Callout]:
+def _folded(gain: str, by_principal: dict[str, Callout]) -> Iterator[Callout]:
     """One callout of many principals, if the same is said of many."""
-    principals = sorted(found)
-    first = found[principals[0]]
-    if len(principals) < _FOLDED or said == first.text:
-        yield from (found[principal] for principal in principals)
+    principals = sorted(by_principal)
+    first = by_principal[principals[0]]
+    if len(principals) < _FOLDED or gain == first.text:
+        yield from (by_principal[principal] for principal in principals)
         return
-    text = f"{len(principals):,} principals gain {said}: {first_of(principals, _NAMED, as_name)}"
+    text = f"{len(principals):,} principals gain {gain}: {first_of(principals, _NAMED, as_name)}"
     yield replace(first, text=text)
 
 
@@ -259,8 +261,8 @@ def accountable(charges: Sequence[Charge], steps: Sequence[Step]) -> Mapping[Ref
     Those whose binding gives or takes what a row says; where there is none, all that are on the row's names: under
     default-allow anybody's binding there may matter.
     """
-    found = _moving(charges, steps, exact=True)
-    return {**found, **_moving([charge for charge in charges if charge.refusal not in found], steps, exact=False)}
+    exact = _moving(charges, steps, exact=True)
+    return {**exact, **_moving([charge for charge in charges if charge.refusal not in exact], steps, exact=False)}
 
 
 def _moving(charges: Sequence[Charge], steps: Sequence[Step], *, exact: bool) -> dict[Refusal, list[Change]]:
@@ -268,9 +270,9 @@ def _moving(charges: Sequence[Charge], steps: Sequence[Step], *, exact: bool) ->
     for charge in charges:
         for row in charge.rows:
             of_row.setdefault(id(row), []).append(charge.refusal)
-    found: dict[Refusal, list[Change]] = {}
+    moving: dict[Refusal, list[Change]] = {}
     if not of_row:
-        return found
+        return moving
     index = RowsByPlace({id(row): row for charge in charges for row in charge.rows}.values())
     for step in steps:
         if (binding := touched_binding(step.change)) is None:
@@ -284,8 +286,8 @@ def _moving(charges: Sequence[Charge], steps: Sequence[Step], *, exact: bool) ->
             if row.region.meets(key) and (not exact or _moves(step.change, binding, row))
         )
         for reason in dict.fromkeys(reason for row in near for reason in of_row[id(row)]):
-            found.setdefault(reason, []).append(step.change)
-    return found
+            moving.setdefault(reason, []).append(step.change)
+    return moving
 
 
 def _moves(change: Change, binding: AclBinding, row: DifferenceRow) -> bool:
@@ -306,9 +308,9 @@ _BROKERS: Final = (AclOperation.CLUSTER_ACTION,)
 _POWERS: Final = frozenset({AclOperation.ALTER, AclOperation.ALTER_CONFIGS})
 
 
-def meaning_refusals(found: Transition | None, facts: Facts) -> tuple[Refusal, ...]:
+def meaning_refusals(transition: Transition | None, facts: Facts) -> tuple[Refusal, ...]:
     """Every refusal that the meaning of a transition calls for."""
-    return tuple(charge.refusal for charge in meaning_charges(found, facts))
+    return tuple(charge.refusal for charge in meaning_charges(transition, facts))
 
 
 class Concern(NamedTuple):
@@ -337,27 +339,27 @@ class Concern(NamedTuple):
 OF_ALL: Final = Concern(frozenset(ResourceType), None)
 
 
-def meaning_charges(found: Transition | None, facts: Facts, concern: Concern = OF_ALL) -> tuple[Charge, ...]:
+def meaning_charges(transition: Transition | None, facts: Facts, concern: Concern = OF_ALL) -> tuple[Charge, ...]:
     """The same, with the rows of access that show which steps account for it."""
-    if found is None:
+    if transition is None:
         return ()
     on_cluster = ResourceType.CLUSTER in concern.kinds
     return (
-        *map(Charge, _lockouts(found, facts) if on_cluster else ()),
-        *_protected(concern.rows(found.difference) if facts.protect else (), facts),
-        *(_cluster_alter(found.difference, concern.principals) if on_cluster else ()),
-        *map(Charge, _broken(found.after) if concern is OF_ALL else ()),
+        *map(Charge, _lockouts(transition, facts) if on_cluster else ()),
+        *_protected(concern.rows(transition.difference) if facts.protect else (), facts),
+        *(_cluster_alter(transition.difference, concern.principals) if on_cluster else ()),
+        *map(Charge, _broken(transition.after) if concern is OF_ALL else ()),
     )
 
 
-def _lockouts(found: Transition, facts: Facts) -> Iterator[Refusal]:
+def _lockouts(transition: Transition, facts: Facts) -> Iterator[Refusal]:
     """Who holds now what it needs on the cluster, and would hold it no longer, or not for certain.
 
     Default-allow is taken as it is stated, and as it is established.
     """
-    created = [binding for binding in found.created if binding.pattern.resource_type is ResourceType.CLUSTER]
-    after = found.stated.with_changes(found.created, found.deleted)
-    transitions = dict.fromkeys([(found.before, found.after), (found.stated, after)])
+    created = [binding for binding in transition.created if binding.pattern.resource_type is ResourceType.CLUSTER]
+    after = transition.stated.with_changes(transition.created, transition.deleted)
+    transitions = dict.fromkeys([(transition.before, transition.after), (transition.stated, after)])
     needs: list[tuple[str, tuple[AclOperation, ...]]] = [(name, _BROKERS) for name in facts.inter_broker_principals]
     if facts.principal is not None:
         needs.append((facts.principal, _OWN))
@@ -371,7 +373,7 @@ def _lockouts(found: Transition, facts: Facts) -> Iterator[Refusal]:
             if any(
                 _permits(before, principal, host, operation) and not _permits(after, principal, host, operation)
                 for before, after in transitions
-                for host in _hosts(found.before, created, principal)
+                for host in _hosts(transition.before, created, principal)
             )
         ]
         if lost:
@@ -393,24 +395,24 @@ def _hosts(before: Authorizer, created: Iterable[AclBinding], principal: str) ->
     return {host for host in named - {WILDCARD} if not is_dead(host, before.kafka_version)} | {ANY_OTHER_HOST}
 
 
-def _protected(told: Collection[DifferenceRow], facts: Facts) -> Iterator[Charge]:
+def _protected(all_rows: Collection[DifferenceRow], facts: Facts) -> Iterator[Charge]:
     """Changes of effective access to a protected name or principal, whatever binding causes them; each object once.
 
     What is folded out of sight in a review is still judged here.
     """
-    own = RowsByPlace(told)
+    own = RowsByPlace(all_rows)
     super_users = frozenset(facts.established_super_users)
-    moved = _Moved(told)
-    found: dict[str, tuple[Refusal, list[DifferenceRow]]] = {}
+    moved = _Moved(all_rows)
+    by_name: dict[str, tuple[Refusal, list[DifferenceRow]]] = {}
     for selector in facts.protect:
         for row in moved.near(selector):
             if _touches(selector, row, own, super_users):
                 who = row.principal or EVERYBODY_ELSE
-                said = who if row.principal is None else as_name(who)
+                subject = who if row.principal is None else as_name(who)
                 name = who if selector.names is None else f"{row.region}"
-                words = refusal(Guard.PROTECTED, name, f"changes what {said} may do on {row.region}")
-                found.setdefault(name, (words, []))[1].append(row)
-    for words, rows in found.values():
+                words = refusal(Guard.PROTECTED, name, f"changes what {subject} may do on {row.region}")
+                by_name.setdefault(name, (words, []))[1].append(row)
+    for words, rows in by_name.values():
         yield Charge(words, tuple(rows))
 
 
@@ -440,7 +442,7 @@ class _Moved:
         return [self._rows[number] for number in sorted(numbers)]
 
 
-def _left(own: RowsByPlace[DifferenceRow], row: DifferenceRow, principal: str) -> list[Region]:
+def _remaining(own: RowsByPlace[DifferenceRow], row: DifferenceRow, principal: str) -> list[Region]:
     """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
     near = own.meeting(principal, row.region.resource_type, row.region.names)
     return less([row.region], [item.region for item in near if item.reading in (None, row.reading)])
@@ -459,7 +461,7 @@ def _touches(
         return _names(selector, [row.region])
     # A row of everybody else holds for a principal where none of its own does; no row holds for super users.
     return any(
-        _names(selector, _left(own, row, principal)) for principal in names.literal if principal not in super_users
+        _names(selector, _remaining(own, row, principal)) for principal in names.literal if principal not in super_users
     )
 
 
@@ -497,8 +499,8 @@ def _cluster_alter(difference: AccessDifference, among: Set[str] | None) -> Iter
     altering = {_who(row) for row in gaining if AclOperation.ALTER in row.gained}
     by_principal: dict[str, list[DifferenceRow]] = {}
     for row in gaining:
-        told = replace(row, gained=row.gained & _POWERS, lost=frozenset())
-        by_principal.setdefault(_who(row), []).append(told)
+        narrowed = replace(row, gained=row.gained & _POWERS, lost=frozenset())
+        by_principal.setdefault(_who(row), []).append(narrowed)
     for principal, rows in by_principal.items():
         what = (
             "ALTER on the cluster, and with it the right to change every ACL"

@@ -85,13 +85,13 @@ class RowIndex:
         """Every row whose region's pattern has a name in common with ``pattern``."""
         index = self._indexes.get(pattern.resource_type)
         if index is not None:
-            for found in index.overlapping(pattern):
-                yield from self._by_pattern[found].of(host)
+            for other in index.overlapping(pattern):
+                yield from self._by_pattern[other].of(host)
 
     def on(self, resource_type: ResourceType, host: str | None = None) -> Iterator[DifferenceRow]:
         """Every row about resources of a type."""
-        if (found := self._by_type.get(resource_type)) is not None:
-            yield from found.of(host)
+        if (rows := self._by_type.get(resource_type)) is not None:
+            yield from rows.of(host)
 
 
 #: What CLUSTER grants on every topic (``ControllerApis``).
@@ -131,9 +131,9 @@ class Effect:
 _PLAIN: Final = {kind: Effect(kind) for kind in EffectKind}
 
 
-def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
+def effects(steps: Sequence[Step], transition: Transition, desired: DesiredState) -> tuple[Effect | None, ...]:
     """One for each step of a transition, ``None`` for topics."""
-    rows, covering = _TransitionRows(found), _Covers(found.after.interpretations)
+    rows, covering = _TransitionRows(transition), _Covers(transition.after.interpretations)
     # A DENY that comes with its ALLOW in one plan changes nothing on its own; it narrows what the ALLOW would grant.
     created = [binding for step in steps if step.change.before is None and (binding := touched_binding(step.change))]
     allows = OverlapIndex((item for item in created if _allows(item)), any_entry=False)
@@ -144,7 +144,7 @@ def effects(steps: Sequence[Step], found: Transition, desired: DesiredState) -> 
             return None
         new = step.change.before is None
         effect = _effect(binding, new, rows, covering, desired)
-        if effect.kind is EffectKind.NO_EFFECT and new and _narrows(binding, allows, found.after.kafka_version):
+        if effect.kind is EffectKind.NO_EFFECT and new and _narrows(binding, allows, transition.after.kafka_version):
             return _PLAIN[EffectKind.NARROWS_NEW]
         return effect
 
@@ -197,7 +197,7 @@ def _effect(
 def granted_operations(operation: AclOperation, permission_type: AclPermissionType) -> frozenset[AclOperation]:
     """What an entry speaks of; ALLOW implies, DENY does not."""
     if operation is AclOperation.ALL:
-        return frozenset(found for found in AclOperation if found > AclOperation.ALL)
+        return frozenset(other for other in AclOperation if other > AclOperation.ALL)
     implied = IMPLICATIONS.get(operation) if permission_type is AclPermissionType.ALLOW else None
     return frozenset({operation} if implied is None else {operation, implied})
 
@@ -205,15 +205,15 @@ def granted_operations(operation: AclOperation, permission_type: AclPermissionTy
 class _TransitionRows:
     """The rows of a transition by principal, asked whether a binding has a share in one."""
 
-    def __init__(self, found: Transition) -> None:
-        self._found = found
+    def __init__(self, transition: Transition) -> None:
+        self._transition = transition
         self._rows: dict[str | None, list[DifferenceRow]] = defaultdict(list)
         self._indexes: dict[str, RowIndex] = {}
-        for row in found.difference.all_rows():
+        for row in transition.difference.all_rows():
             self._rows[row.principal].append(row)
 
     def touch(self, binding: AclBinding, *, gained: bool) -> bool:
-        version = self._found.after.kafka_version
+        version = self._transition.after.kafka_version
         if is_dead(binding.entry.host, version):
             return False
         spoken = granted_operations(binding.entry.operation, binding.entry.permission_type)
@@ -225,11 +225,11 @@ class _TransitionRows:
 
     def opens(self, binding: AclBinding) -> bool:
         """Whether names that it leaves are then, perhaps, open to everybody: more than it takes from one principal."""
-        return _uncovered(self._found.after.interpretations.most, binding)
+        return _uncovered(self._transition.after.interpretations.most, binding)
 
     def closes(self, binding: AclBinding) -> bool:
         """Whether names that it comes to are, perhaps, open to everybody before."""
-        return _uncovered(self._found.before.interpretations.most, binding)
+        return _uncovered(self._transition.before.interpretations.most, binding)
 
     def _near(self, binding: AclBinding, spoken: Set[AclOperation]) -> Iterator[DifferenceRow]:
         """The rows that a binding may have a share in; what CLUSTER grants on topics and the other way included."""
@@ -275,8 +275,8 @@ def _speaks_of(
 
 
 def _shares_a_name(pattern: ResourcePattern, region: Region) -> bool:
-    known = replace(region, cuts=(*region.cuts, ASTERISK_NAMES)) if pattern.is_wildcard else region
-    return known.meets(names_of(pattern))
+    matched = replace(region, cuts=(*region.cuts, ASTERISK_NAMES)) if pattern.is_wildcard else region
+    return matched.meets(names_of(pattern))
 
 
 class _Covers:
@@ -290,17 +290,17 @@ class _Covers:
         """The smallest other binding that covers ``binding`` by itself, or ``None``."""
         # A binding of User:* covers one of a single principal, and nothing else of another principal does.
         principals = dict.fromkeys((binding.entry.principal, WILDCARD_PRINCIPAL))
-        found = (other for principal in principals for other in self._candidates(binding, principal))
-        return min((other for other in found if other != binding and _covers(other, binding)), default=None)
+        candidates = (other for principal in principals for other in self._candidates(binding, principal))
+        return min((other for other in candidates if other != binding and _covers(other, binding)), default=None)
 
     def _candidates(self, binding: AclBinding, principal: str) -> Iterator[AclBinding]:
         group = binding.pattern.resource_type, principal, binding.entry.permission_type
         if group not in self._groups:
-            found: dict[ResourcePattern, list[AclBinding]] = defaultdict(list)
+            patterns: dict[ResourcePattern, list[AclBinding]] = defaultdict(list)
             for item in self._state.bindings_of(group[0], principal):
                 if item.entry.permission_type is group[2]:
-                    found[item.pattern].append(item)
-            self._groups[group] = PatternIndex(found), found
+                    patterns[item.pattern].append(item)
+            self._groups[group] = PatternIndex(patterns), patterns
         index, by_pattern = self._groups[group]
         for pattern in index.overlapping(binding.pattern):
             yield from by_pattern[pattern]

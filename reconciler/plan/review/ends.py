@@ -58,7 +58,7 @@ class _AtEnd(NamedTuple):
 
 
 def later(
-    found: Transition | None,
+    transition: Transition | None,
     live: ClusterState,
     desired: DesiredState,
     facts: Facts,
@@ -66,20 +66,20 @@ def later(
     default_allow: bool | None,
     as_of: datetime.date,
 ) -> Later:
-    """What is gained after ``as_of`` that is not gained by the plan itself; ``found`` is ``None`` without ACL steps.
+    """What is gained after ``as_of`` that is not gained by the plan itself; no ``transition``: no ACL steps.
 
     The work is that of one comparison of what ends for each instant at which a DENY ends, or the last binding on a
     pattern where default-allow is not established to be off. What that gives, and the plan does not, is looked for on
     those names alone.
     """
-    moments = list(_moments(found, live, desired, facts.established_default_allow(default_allow), as_of))
+    moments = list(_moments(transition, live, desired, facts.established_default_allow(default_allow), as_of))
     if not moments:
         return Later()
-    start = found or access_change.standing(live, facts, default_allow=default_allow)
+    start = transition or access_change.standing(live, facts, default_allow=default_allow)
     topics = known_topics(live, desired)
-    reviewed = ReviewedGains(difference_review(start.difference, topics) if found else AccessReview())
+    reviewed = ReviewedGains(difference_review(start.difference, topics) if transition else AccessReview())
     reviewed.move((*start.created, *start.deleted))
-    charged = _Charges(found, facts)
+    charged = _Charges(transition, facts)
     rows: list[AccessChange] = []
     was, count = start.after, len(start.created) + len(start.deleted)
     for moment in moments:
@@ -107,11 +107,11 @@ def later(
 class _Charges:
     """What guards refuse because of ends, each once."""
 
-    def __init__(self, found: Transition | None, facts: Facts) -> None:
-        self._found = found
+    def __init__(self, transition: Transition | None, facts: Facts) -> None:
+        self._transition = transition
         self._facts = facts
-        self._refused = {(refusal.guard, refusal.object) for refusal in meaning_refusals(found, facts)}
-        self._steps = _Steps(found, facts) if found else None
+        self._refused = {(refusal.guard, refusal.object) for refusal in meaning_refusals(transition, facts)}
+        self._steps = _Steps(transition, facts) if transition else None
         #: What has ended since guards were asked.
         self._since: list[AclBinding] = []
         self._asked = False
@@ -148,13 +148,13 @@ class _Steps:
     that guards protect by name are always asked about.
     """
 
-    def __init__(self, found: Transition, facts: Facts) -> None:
-        self._before, self._stated = found.before, found.stated
-        self._created = dict.fromkeys(found.created, True)
-        self._deleted = frozenset(found.deleted)
+    def __init__(self, transition: Transition, facts: Facts) -> None:
+        self._before, self._stated = transition.before, transition.stated
+        self._created = dict.fromkeys(transition.created, True)
+        self._deleted = frozenset(transition.deleted)
         #: What has ended and is still in ``before``.
         self._gone: list[AclBinding] = []
-        worlds = found.before.interpretations
+        worlds = transition.before.interpretations
         self._open = worlds.guesses or worlds.most.default_allow
         named = (item.principals.literal for item in facts.protect if item.principals is not None)
         self._watched = frozenset({WILDCARD_PRINCIPAL}.union(*named))
@@ -162,10 +162,10 @@ class _Steps:
             item.names is None or item.resource_type is ResourceType.CLUSTER for item in facts.protect
         )
         #: How many steps principals have.
-        self._moved = Counter(step.entry.principal for step in (*found.created, *found.deleted))
+        self._moved = Counter(step.entry.principal for step in (*transition.created, *transition.deleted))
         # By principal, those that are watched as User:*, and under None all together.
         steps: dict[tuple[ResourceType, str | None], list[tuple[NameSet, AclBinding]]] = {}
-        for step in (*found.created, *found.deleted):
+        for step in (*transition.created, *transition.deleted):
             who = step.entry.principal
             for group in (None, WILDCARD_PRINCIPAL if who in self._watched else who):
                 steps.setdefault((step.pattern.resource_type, group), []).append((names_of(step.pattern), step))
@@ -227,14 +227,14 @@ class _Steps:
 
 
 def _moments(
-    found: Transition | None,
+    transition: Transition | None,
     live: ClusterState,
     desired: DesiredState,
     default_allow: bool | None,
     as_of: datetime.date,
 ) -> Iterator[_AtEnd]:
     """The ends at which access may be gained, in their order; what ends otherwise is in ``ended`` of the next."""
-    there = _Remaining(found, live)
+    there = _Remaining(transition, live)
     by_instant: dict[datetime.datetime, list[AclBinding]] = {}
     for binding, expiry in ends_of(desired.bindings):
         if not expiry.over(as_of) and there.has(binding):
@@ -244,16 +244,16 @@ def _moments(
         item.entry.permission_type is deny for some in by_instant.values() for item in some
     ):
         return
-    left = (
+    remaining = (
         {} if default_allow is False else there.counted(item.pattern for some in by_instant.values() for item in some)
     )
     ended: list[AclBinding] = []
     for instant, some in sorted(by_instant.items()):
         ended += some
         denies = any(item.entry.permission_type is deny for item in some)
-        for item in some if left else ():
-            left[item.pattern] -= 1
-        if denies or any(left.get(item.pattern) == 0 for item in some):
+        for item in some if remaining else ():
+            remaining[item.pattern] -= 1
+        if denies or any(remaining.get(item.pattern) == 0 for item in some):
             yield _AtEnd(DeclaredEnd(instant, deny if denies else AclPermissionType.ALLOW), tuple(ended))
             ended.clear()
 
@@ -261,10 +261,10 @@ def _moments(
 class _Remaining:
     """The bindings that are there once the plan is through."""
 
-    def __init__(self, found: Transition | None, live: ClusterState) -> None:
+    def __init__(self, transition: Transition | None, live: ClusterState) -> None:
         self._live = live.bindings
-        self._created = frozenset(found.created) if found else frozenset[AclBinding]()
-        self._deleted = frozenset(found.deleted) if found else frozenset[AclBinding]()
+        self._created = frozenset(transition.created) if transition else frozenset[AclBinding]()
+        self._deleted = frozenset(transition.deleted) if transition else frozenset[AclBinding]()
 
     def has(self, binding: AclBinding) -> bool:
         return binding in self._created or (binding in self._live and binding not in self._deleted)
@@ -287,21 +287,21 @@ def kept_longer(live: ClusterState, wanted: DesiredState, base: DesiredState, sc
 
     In the base's ``scope`` what it does not declare ends with the next plan that deletes.
     """
-    found: dict[str, list[str]] = defaultdict(list)
+    kept: dict[str, list[str]] = defaultdict(list)
     for binding, declaration in wanted.bindings.items():
         if binding.entry.permission_type is not AclPermissionType.ALLOW or binding not in live.bindings:
             continue
         was = base.bindings.get(binding) or base.expired.get(binding)
         if was is not None or scope.owns(binding):
             access = f"{binding.entry.operation.name} on {pattern_name(binding.pattern)}"
-            found[binding.entry.principal] += _longer(access, declaration, was)
+            kept[binding.entry.principal] += _longer(access, declaration, was)
     for kind, items in wanted.listed.items():
         if law_of(kind).new_access is NewAccess.PASSWORD:
             for key, item in items.items():
                 before = base.listed.get(kind, {}).get(key)
                 if before is not None and not item.goes:
-                    found[item.item.principal] += _longer("the login", item.declaration, before.declaration)
-    longer = {principal: texts for principal, texts in sorted(found.items()) if texts}
+                    kept[item.item.principal] += _longer("the login", item.declaration, before.declaration)
+    longer = {principal: texts for principal, texts in sorted(kept.items()) if texts}
     named = [
         Callout(KEPT, who, f"{as_name(who)} keeps {texts[0]}{_more(len(texts) - 1)}")
         for who, texts in islice(longer.items(), _NAMED)
@@ -408,8 +408,8 @@ def gains_not_in_force(
     of_all = hosts.get(WILDCARD_PRINCIPAL, set())
     return tuple(
         text
-        for principal, found in rows.items()
-        for text in _sentences(principal, found, state, of_all | hosts.get(principal or "", set()))
+        for principal, own_rows in rows.items()
+        for text in _sentences(principal, own_rows, state, of_all | hosts.get(principal or "", set()))
     )
 
 
@@ -419,7 +419,7 @@ def _sentences(
     """``hosts`` are those that entries for the principal name."""
     asked_for = principal or unnamed_principal([state.interpretations.certain])
     access = access_of(state, asked_for, [row.region for row in rows])
-    samples = [found.sample for found in host_classes(hosts, state.kafka_version)]
+    samples = [host_class.sample for host_class in host_classes(hosts, state.kafka_version)]
     for row in rows:
         # A row for any host is asked about every class of hosts: a DENY on one of them narrows it.
         asked = [row.witness.host, *(samples if row.hosts == str(ANY_HOST) else ())]
@@ -468,12 +468,12 @@ def new_paths(
     if moved is None:
         return ()
     gaining = {row.principal for row in rows if row.gained and row.principal is not None}
-    told: dict[str, Callout] = {}
+    by_text: dict[str, Callout] = {}
     befores, afters = (_worlds(target, controls, super_users) for target in (moved.before, moved.after))
     for before, after in zip(befores, afters, strict=True):
         for item in _of_world(before, after, gaining):
-            told.setdefault(item.text, item)
-    items = tuple(told.values())
+            by_text.setdefault(item.text, item)
+    items = tuple(by_text.values())
     if len(items) <= _SHOWN:
         return items
     text = f"{len(items) - _SHOWN:,} more new paths by which a principal could act as another one"
@@ -497,7 +497,7 @@ def _of_world(before: Reach, after: Reach, gaining: Set[str]) -> Iterator[Callou
             continue
         name = EVERYBODY_ELSE if who == after.known.unnamed else who
         new = {target: hops for target, hops in now.items() if target not in old and target != who}
-        yield from _told(name, new)
+        yield from _of_targets(name, new)
         yield from (
             Callout(NEW_PATH, name, f"{as_name(name)} could act as {as_name(target)}, and so gains what that gains")
             for target in sorted(gaining & now.keys() - new.keys() - {who})
@@ -518,7 +518,7 @@ def _each(row: ReachRow) -> Iterable[str | None]:
     return (None,) if row.principals is None else sorted(row.principals)
 
 
-def _told(who: str, new: _Targets) -> Iterator[Callout]:
+def _of_targets(who: str, new: _Targets) -> Iterator[Callout]:
     by_path: dict[tuple[Hop, ...], list[str | None]] = {}
     for target, hops in new.items():
         by_path.setdefault(hops, []).append(target)

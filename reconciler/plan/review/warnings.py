@@ -66,12 +66,12 @@ def topic_warnings(steps: Sequence[Step], live: ClusterState, terms: Terms) -> I
 
 def _perhaps_refused(steps: Sequence[Step]) -> Iterator[str]:
     """Configs that some releases refuse, where nobody told the cluster's: apply may stop at them."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for topic, name, value in configs_set(step.change for step in steps):
         if (refusal := refusal_of(name, value)) is not None:
             why = f"Kafka since {refusal.release} refuses {name}: {refusal.reason}"
-            found.setdefault(why, []).append(topic)
-    for why, topics in sorted(found.items()):
+            by_reason.setdefault(why, []).append(topic)
+    for why, topics in sorted(by_reason.items()):
         yield f"{why}; the cluster's release is not known, so the brokers may refuse {_names(sorted(set(topics)))}"
 
 
@@ -84,15 +84,15 @@ def _orphans(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
     deleted = _deleted(steps)
     if not deleted:
         return
-    left: dict[str, list[str]] = {}
+    remaining: dict[str, list[str]] = {}
     for binding in each_binding_after(live.bindings, steps):
         resource_type, name, pattern_type = binding.pattern
         # A prefix speaks of other topics too, so it is not about this one.
         if resource_type is ResourceType.TOPIC and pattern_type is PatternType.LITERAL and name in deleted:
             entry = binding.entry
-            said = f"{as_name(entry.principal)} {entry.permission_type.name} {entry.operation.name}"
-            left.setdefault(name, []).append(said)
-    for name, entries in sorted(left.items()):
+            text = f"{as_name(entry.principal)} {entry.permission_type.name} {entry.operation.name}"
+            remaining.setdefault(name, []).append(text)
+    for name, entries in sorted(remaining.items()):
         stay = "1 binding that names it stays" if len(entries) == 1 else f"{len(entries):,} bindings that name it stay"
         shown = sorted(entries)[:_NAMED]
         more = f" and {len(entries) - len(shown):,} more" if len(entries) > len(shown) else ""
@@ -137,13 +137,13 @@ def _compacted(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
 
 def _cut_off(steps: Sequence[Step], live: ClusterState) -> Iterator[str]:
     """Configs with which producers are refused, or records are gone before they are read."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for topic, name, value in configs_set(step.change for step in steps):
-        known = live.topics.get(topic)
-        before = None if known is None else known.configs.get(name, live.broker_defaults.get(name))
+        existing = live.topics.get(topic)
+        before = None if existing is None else existing.configs.get(name, live.broker_defaults.get(name))
         if (why := cut_off(name, before, value)) is not None:
-            found.setdefault(why, []).append(topic)
-    for why, topics in sorted(found.items()):
+            by_reason.setdefault(why, []).append(topic)
+    for why, topics in sorted(by_reason.items()):
         yield f"{why}: {_names(sorted(set(topics)))}"
 
 
@@ -152,7 +152,7 @@ def _stopped_by_one_broker(steps: Sequence[Step], live: ClusterState) -> Iterato
 
     Brokers ask for the smaller of the two (``Partition.effectiveMinIsr``).
     """
-    found: dict[tuple[int, int], list[str]] = {}
+    by_replicas: dict[tuple[int, int], list[str]] = {}
     for name, after in topics_after(live.topics, (step.change for step in steps)).items():
         before = live.topics.get(name)
         if after is None:
@@ -161,8 +161,8 @@ def _stopped_by_one_broker(steps: Sequence[Step], live: ClusterState) -> Iterato
         if least is None or fewest is None or least < max(fewest, 2):
             continue
         if before is None or _needed_in_sync(before, live) != (least, fewest):
-            found.setdefault((least, fewest), []).append(name)
-    for (least, fewest), topics in sorted(found.items()):
+            by_replicas.setdefault((least, fewest), []).append(name)
+    for (least, fewest), topics in sorted(by_replicas.items()):
         replicas = "1 replica" if fewest == 1 else f"{fewest} replicas"
         yield (
             f"{MIN_INSYNC} is {least}, with {replicas} of a partition: one broker down stops every producer with "
@@ -186,12 +186,12 @@ def _fewest(topic: Topic, live: ClusterState) -> int | None:
 
 def _by_default(steps: Sequence[Step]) -> Iterator[str]:
     """Configs that keep as much as before, until somebody lowers a broker's default."""
-    found: dict[str, list[str]] = {}
+    by_reason: dict[str, list[str]] = {}
     for step in steps:
         for name, default in loss_by_default(step.change):
             why = f"{name} follows the broker's default, now {readable(name, default)}"
-            found.setdefault(why, []).append(name_of(step.change))
-    for why, topics in sorted(found.items()):
+            by_reason.setdefault(why, []).append(name_of(step.change))
+    for why, topics in sorted(by_reason.items()):
         yield f"{why}: records may go if somebody changes that default: {_names(sorted(topics))}"
 
 
