@@ -92,8 +92,8 @@ def chained(records: Iterable[Mapping[str, Any]], previous: str, log: LogIdentit
 
 def previous_of(line: bytes) -> str | None:
     """The digest that a line carries; ``None`` for what is no line of a log, such as what a crash left of one."""
-    found = _document(line).get("previous")
-    return found if isinstance(found, str) else None
+    previous = _document(line).get("previous")
+    return previous if isinstance(previous, str) else None
 
 
 def log_of(line: bytes) -> LogIdentity | None:
@@ -155,8 +155,8 @@ class _Log:
         self.incomplete = {number for number, previous in enumerate(self.carried) if previous is None}
         self._logs = [log_of(line) for line in lines]
         self.ids = {log.id for log in self._logs if log is not None}
-        found = {log.place for log in self._logs if log is not None}
-        self.places = {item for item in (*found, place) if item is not None}
+        places = {log.place for log in self._logs if log is not None}
+        self.places = {item for item in (*places, place) if item is not None}
 
     def mixed(self) -> Iterator[str]:
         """The lines that are of another log than the first one, or do not say of which."""
@@ -227,12 +227,12 @@ class _Strangers:
 
 
 def _strangers(log: _Log, copy: TopicCopy, heads: frozenset[str]) -> _Strangers:
-    known = set(log.digests)
-    lines = {digest: line for part in copy.partitions for line in part if (digest := line_digest(line)) not in known}
+    in_file = set(log.digests)
+    lines = {digest: line for part in copy.partitions for line in part if (digest := line_digest(line)) not in in_file}
     foreign = {digest: previous_of(line) for digest, line in lines.items()}
     logs = {digest: log_of(line) for digest, line in lines.items()}
     ours = {digest for digest, of in logs.items() if of is not None and of.id in log.ids}
-    lost = ours | _linked(foreign, known | ours)
+    lost = ours | _linked(foreign, in_file | ours)
     problems = [f"the topic has {len(lost)} lines of this log that the file has not"] if lost else []
     others: dict[str, set[str]] = {}
     for digest in logs.keys() - lost:
@@ -256,26 +256,26 @@ def _strangers(log: _Log, copy: TopicCopy, heads: frozenset[str]) -> _Strangers:
     return _Strangers(tuple(problems), tuple(notes), frozenset(ends))
 
 
-def _linked(foreign: Mapping[str, str | None], known: set[str]) -> set[str]:
+def _linked(foreign: Mapping[str, str | None], roots: set[str]) -> set[str]:
     """The lines that the file has not and that are linked with it, one after another."""
     after: dict[str, list[str]] = {}
     for digest, previous in foreign.items():
         # Every log begins with GENESIS: to follow it would link the logs of other hosts with this one.
         if previous is not None and previous != GENESIS:
             after.setdefault(previous, []).append(digest)
-    found: set[str] = set()
-    reached = list(known)
+    linked: set[str] = set()
+    reached = list(roots)
     while reached:
         for digest in after.get(reached.pop(), ()):
-            if digest not in found:
-                found.add(digest)
+            if digest not in linked:
+                linked.add(digest)
                 reached.append(digest)
-    return found
+    return linked
 
 
 def _some(texts: Sequence[str], rest: str) -> list[str]:
-    left = len(texts) - _NAMED
-    return [*texts[:_NAMED], *([f"and {left:,} {rest}"] if left > 0 else [])]
+    more = len(texts) - _NAMED
+    return [*texts[:_NAMED], *([f"and {more:,} {rest}"] if more > 0 else [])]
 
 
 # What the audit log says beside the steps of plans: moves that are cancelled, leftovers, break-glass access.
@@ -433,9 +433,9 @@ def break_glass_lines(
     return [{"record": "break-glass", **BREAK_GLASS.write(record)} for record in records]
 
 
-def lock_line(said: LockRecord) -> dict[str, Any]:
+def lock_line(lock: LockRecord) -> dict[str, Any]:
     """What is said of a lock."""
-    return {"record": "lock", **LOCK.write(said)}
+    return {"record": "lock", **LOCK.write(lock)}
 
 
 def line_parts(items: Sequence[Any], size: int) -> list[tuple[Any, ...]]:

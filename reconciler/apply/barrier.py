@@ -59,8 +59,8 @@ class FixedWait:
         environment, seconds = self._run.environment, self._run.plan.terms.barrier_wait
         environment.progress.barrier(seconds)
         end = environment.clock.monotonic() + seconds
-        while not environment.interrupted() and (left := end - environment.clock.monotonic()) > 0:
-            environment.clock.sleep(min(left, _INTERRUPT_SECONDS))
+        while not environment.interrupted() and (remaining := end - environment.clock.monotonic()) > 0:
+            environment.clock.sleep(min(remaining, _INTERRUPT_SECONDS))
 
     def end(self) -> tuple[AclBinding, ...]:
         """Nothing was put there."""
@@ -197,9 +197,9 @@ class ProbeBarrier:
     def check(self, live: ClusterState) -> None:
         """Refuse where a DENY, there or planned, would turn an answer that only ours may turn."""
         planned = created_bindings(step.change for step in self.run.plan.steps)
-        if found := interfering((*live.bindings, *planned), [self.setup.principal]):
+        if denies := interfering((*live.bindings, *planned), [self.setup.principal]):
             raise UnprovenError(
-                f"the probe's answers would mean nothing: {found[0]}", "declare barrier: {wait: 2s}, or another probe"
+                f"the probe's answers would mean nothing: {denies[0]}", "declare barrier: {wait: 2s}, or another probe"
             )
 
     def wait(self) -> None:
@@ -239,9 +239,9 @@ class ProbeBarrier:
 
     def end(self) -> tuple[AclBinding, ...]:
         """See ``Barrier``."""
-        left = remove(self.run, self.placed)
-        self.placed = list(left)
-        return left
+        remaining = remove(self.run, self.placed)
+        self.placed = list(remaining)
+        return remaining
 
     def _deadline(self) -> float:
         return self.run.environment.clock.monotonic() + self.setup.seconds
@@ -286,15 +286,15 @@ class ProbeBarrier:
         ``late`` are the nodes on which the ALLOW has no effect. One node on which the DENY has one is proof enough: for
         the others there are the barriers.
         """
-        probe, found = self.setup.principal, late
+        probe, answers = self.setup.principal, late
         if self.started:
-            found = self._poll(
+            answers = self._poll(
                 canary_name(self.name), Visibility.REFUSED, {*self.started}, self._deadline(), every=False
             )
-            if len(found) < len(self.started):
+            if len(answers) < len(self.started):
                 return
         wanted, effect = (Visibility.PERMITTED, "a DENY") if self.started else (Visibility.REFUSED, "an ALLOW")
-        if not self.run.environment.interrupted() and {answer.visibility for answer in found.values()} == {wanted}:
+        if not self.run.environment.interrupted() and {answer.visibility for answer in answers.values()} == {wanted}:
             raise UnprovenError(f"{STORED_ONLY}: {effect} for the probe {probe} has no effect on any node", _ELSEWHERE)
 
     def _await(self, name: str, wanted: Visibility, nodes: Iterable[int], deadline: float) -> None:
@@ -335,20 +335,20 @@ class ProbeBarrier:
         """Ask brokers that answered, as ourselves; one that enforces the sentinels is proof."""
         expected = Visibility.PERMITTED if self.setup.own_is_super else Visibility.REFUSED
         brokers = sorted(self.started - {CONTROLLER})
-        found: list[tuple[Visibility, Visibility]] = []
+        answers: list[tuple[Visibility, Visibility]] = []
         for broker in brokers:
             refused = self.setup.own.ask(own_name(self.name), [broker])[broker].visibility
             permitted = self.setup.own.ask(start_name(self.name), [broker])[broker].visibility
             if (refused, permitted) == (expected, Visibility.PERMITTED):
                 return
-            found.append((refused, permitted))
+            answers.append((refused, permitted))
         if brokers:
             advice = "check spec.principal, spec.superUsers, and the login in client"
-            raise UnprovenError(_disproof(own, found, is_super=self.setup.own_is_super), advice)
+            raise UnprovenError(_disproof(own, answers, is_super=self.setup.own_is_super), advice)
 
 
-def _disproof(own: str, found: Sequence[tuple[Visibility, Visibility]], *, is_super: bool) -> str:
-    if (Visibility.PERMITTED, Visibility.PERMITTED) in found:
+def _disproof(own: str, answers: Sequence[tuple[Visibility, Visibility]], *, is_super: bool) -> str:
+    if (Visibility.PERMITTED, Visibility.PERMITTED) in answers:
         return f"a DENY for {own} does not refuse us: we are somebody else, or a super user that superUsers leaves out"
     if is_super:
         return f"ACLs decide what we may do, so we are not the super user {own}"

@@ -90,7 +90,7 @@ class BridgeLifecycle:
     alarm: str = ""
     _polled: float = 0.0
     _polling: bool = False
-    _known: frozenset[AclBinding] = frozenset()
+    _expected: frozenset[AclBinding] = frozenset()
 
     def take_over(self, live: ClusterState) -> None:
         """Take responsibility for the bridges of earlier runs on names that the plan touches; ``live`` has them.
@@ -168,7 +168,7 @@ class BridgeLifecycle:
 
     def end(self) -> tuple[str, ...]:
         """Remove each bridge whose removal interrupts nobody; a sentence for each one that stays."""
-        return tuple(text for bridges, why in self._close() for text in self._left(bridges, why))
+        return tuple(text for bridges, why in self._close() for text in self._still_there(bridges, why))
 
     def _close(self) -> tuple[tuple[Sequence[AclBinding], str], ...]:
         """Remove what can be removed; what stays, and why."""
@@ -201,12 +201,12 @@ class BridgeLifecycle:
 
     def interruptions(self) -> tuple[str, ...]:
         """Who may have been refused for a moment although both states permit them, one sentence a pattern."""
-        found = [(item.pattern, item.principals, item.reason) for item in self.planned.unbridged]
+        interrupted = [(item.pattern, item.principals, item.reason) for item in self.planned.unbridged]
         if not self.built:
-            found += ((item.pattern, item.principals, _NOT_SEEN) for item in self.planned.wanted)
+            interrupted += ((item.pattern, item.principals, _NOT_SEEN) for item in self.planned.wanted)
         return tuple(
             f"{pattern}: {', '.join(principals)} may have been refused for a moment: {reason}"
-            for pattern, principals, reason in sorted(found)
+            for pattern, principals, reason in sorted(interrupted)
             if principals
         )
 
@@ -215,7 +215,7 @@ class BridgeLifecycle:
         if not isinstance(run.environment.clock, PollingClock):
             run.environment = replace(run.environment, clock=PollingClock(run.environment.clock, self.poll))
             self._polled = run.environment.clock.monotonic()
-        self._known = run.start.bindings | bindings_after(run.start.bindings, run.plan.steps) | self._start()
+        self._expected = run.start.bindings | bindings_after(run.start.bindings, run.plan.steps) | self._start()
 
     def _start(self) -> frozenset[AclBinding]:
         """The bindings before any step was performed, by this run or by one that it resumes."""
@@ -238,10 +238,10 @@ class BridgeLifecycle:
     def _foreign(self, live: ClusterState) -> dict[AclBinding, AclBinding]:
         """Bridges on whose names there is a binding that is neither ours nor was there before."""
         bridges = standing_bridges(live.bindings) | self.live.keys()
-        unknown = (live.bindings - self._known) - bridges
+        unknown = (live.bindings - self._expected) - bridges
         near = NearbyBindings(unknown)
-        found = {bridge: near.to(bridge.pattern) for bridge in self.live}
-        return {bridge: min(others) for bridge, others in found.items() if others}
+        nearby = {bridge: near.to(bridge.pattern) for bridge in self.live}
+        return {bridge: min(others) for bridge, others in nearby.items() if others}
 
     def _remove(self, bridges: Sequence[AclBinding], why: str, but: frozenset[AclBinding] = frozenset()) -> None:
         """Delete bridges, then the markers of those that are gone; bindings that the plan wants (``but``) stay."""
@@ -253,8 +253,8 @@ class BridgeLifecycle:
         busy, self._polling = self._polling, True
         for start in range(0, len(bridges), most):
             chunk = list(bridges[start : start + most])
-            left = set(remove(self.run, [bridge for bridge in chunk if bridge not in but]))
-            gone = [bridge for bridge in chunk if bridge not in left]
+            remaining = set(remove(self.run, [bridge for bridge in chunk if bridge not in but]))
+            gone = [bridge for bridge in chunk if bridge not in remaining]
             marks = {mark: bridge for bridge in gone for mark in self.live[bridge]}
             marked = {marks[mark] for mark in remove(self.run, sorted(marks))}
             for bridge in set(gone) - marked:
@@ -262,22 +262,22 @@ class BridgeLifecycle:
         self._polling = busy
         self._record("removed", (bridge for bridge in bridges if bridge not in self.live))
 
-    def _left(self, bridges: Iterable[AclBinding], why: str) -> tuple[str, ...]:
-        found = sorted(bridges)
-        self._record("left", found, why)
+    def _still_there(self, bridges: Iterable[AclBinding], why: str) -> tuple[str, ...]:
+        ordered = sorted(bridges)
+        self._record("left", ordered, why)
         cluster = self.run.plan.terms.cluster
         return tuple(
             f"the bridge on {bridge.pattern} is still there ({why}): apply this plan again, or remove it with "
             f"“reconciler cleanup --cluster {cluster}”"
-            for bridge in found
+            for bridge in ordered
         )
 
     def _record(self, action: str, bridges: Iterable[AclBinding], why: str = "") -> None:
         """Write a record. If that fails the run stops, but a bridge is removed in any case."""
-        found = sorted(bridges)
+        ordered = sorted(bridges)
         try:
-            if found:
-                self.run.bridged(action, found, why)
+            if ordered:
+                self.run.bridged(action, ordered, why)
         except Exception as error:
             if action == "create":
                 raise

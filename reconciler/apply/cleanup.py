@@ -86,11 +86,12 @@ def leftovers(live: ClusterState, now: datetime.datetime | None = None) -> tuple
     )
 
 
-def removable(found: Iterable[Leftover], live: ClusterState, now: datetime.datetime) -> tuple[Leftover, ...]:
+def removable(leftovers: Iterable[Leftover], live: ClusterState, now: datetime.datetime) -> tuple[Leftover, ...]:
     """The same without marks whose access is there or may still arrive: a mark that does not count is not removed."""
     stays = marks_that_stay(live.bindings, now)
     trimmed = (
-        replace(item, bindings=tuple(binding for binding in item.bindings if binding not in stays)) for item in found
+        replace(item, bindings=tuple(binding for binding in item.bindings if binding not in stays))
+        for item in leftovers
     )
     return tuple(item for item in trimmed if item.bindings)
 
@@ -148,8 +149,8 @@ def clean_up(
         marks = asked & live
         if not marks:
             return ()
-        if found := bridges(marks, live):
-            _delete(cluster, sorted(found), len(live))
+        if marked := bridges(marks, live):
+            _delete(cluster, sorted(marked), len(live))
             # A bridge without a marker could not be recognised any more: keep the marker until the bridge is gone.
             standing = bridges(marks, _read(cluster))
             marks -= {mark for mark, marker in markers(marks).items() if marker.bridge in standing}

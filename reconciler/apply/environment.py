@@ -91,7 +91,7 @@ class Progress:
     def proven(self, brokers: Sequence[int], seconds: float) -> None:
         """These brokers and the active controller are known to enforce what was sent; it took so long."""
 
-    def moving(self, text: str, left: int) -> None:
+    def moving(self, text: str, remaining: int) -> None:
         """Brokers go on with what they accepted: what they move, in words, and the bytes that are left to copy."""
 
     def note(self, text: str) -> None:

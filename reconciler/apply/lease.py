@@ -60,8 +60,8 @@ class LeaseClaim:
 
     def counts(self, now: datetime.datetime) -> bool:
         """Whether its run may be going on: it has not expired, and does not end later than any run would write."""
-        left = (self.until - now).total_seconds()
-        return -GRACE <= left <= LONGEST + GRACE
+        remaining = (self.until - now).total_seconds()
+        return -GRACE <= remaining <= LONGEST + GRACE
 
 
 def lease_claims(bindings: Collection[AclBinding]) -> tuple[LeaseClaim, ...]:
@@ -122,8 +122,8 @@ class LeaseHeldError(Exception):
 
     def __init__(self, *claims: LeaseClaim) -> None:
         """``str()`` names each holder, the run, and when the lease ends by itself."""
-        found = (f"{claim.holder} holds the lease, by run {claim.run}, until {claim.ends}" for claim in claims)
-        super().__init__("; ".join(found))
+        holders = (f"{claim.holder} holds the lease, by run {claim.run}, until {claim.ends}" for claim in claims)
+        super().__init__("; ".join(holders))
         self.claims = claims
 
 
@@ -217,11 +217,11 @@ class Lease(LeaseGuard):
 
     def _broken(self) -> frozenset[AclBinding]:
         """The markers that you have seen when you break the lease: one that appears later is respected."""
-        found = lease_claims(exact_read(self.run, ()).bindings)
+        claims = lease_claims(exact_read(self.run, ()).bindings)
         now = self._now()
-        broken = frozenset(claim.binding for claim in found if claim.holder in self.lease_request.breaks)
+        broken = frozenset(claim.binding for claim in claims if claim.holder in self.lease_request.breaks)
         # All of them at once: whoever breaks one should not have to learn of the next by a second refusal.
-        if others := [claim for claim in found if claim.counts(now) and claim.binding not in broken]:
+        if others := [claim for claim in claims if claim.counts(now) and claim.binding not in broken]:
             raise LeaseHeldError(*others)
         return broken
 

@@ -44,8 +44,8 @@ class LockWatch:
 
     def admit(self, live: ClusterState) -> None:
         """Refuse what is locked by now."""
-        if found := deletes_of_locks(self.run.plan, live):
-            raise StoppedError("; ".join(f"{item.guard}: {item.message}" for item in found))
+        if refusals := deletes_of_locks(self.run.plan, live):
+            raise StoppedError("; ".join(f"{item.guard}: {item.message}" for item in refusals))
 
     def check(self) -> None:
         """Right before a request: look once more."""
@@ -84,12 +84,12 @@ class Unlocking:
     run: Run
     principal: str
     placed: tuple[AclBinding, ...] = ()
-    _said: tuple[AclBinding, ...] = field(default=())
-    _known: frozenset[LockMark] = field(init=False)
+    _unlock_marks: tuple[AclBinding, ...] = field(default=())
+    _marks_before: frozenset[LockMark] = field(init=False)
 
     def __post_init__(self) -> None:
         """The marks that the plan ends: those that are there."""
-        self._known = self._marks(self.run.start)
+        self._marks_before = self._marks(self.run.start)
 
     def _marks(self, live: ClusterState) -> frozenset[LockMark]:
         lock = locks(live.bindings).get(self.principal)
@@ -97,10 +97,12 @@ class Unlocking:
 
     def admit(self, live: ClusterState) -> None:
         """Refuse where somebody has locked since the plan was made. What is of a time to come proves nothing."""
-        made, now = self.run.plan.created_at, time_of(self.run.environment.clock)
-        since = None if made is None else datetime.datetime.fromisoformat(made)
+        planned, now = self.run.plan.created_at, time_of(self.run.environment.clock)
+        since = None if planned is None else datetime.datetime.fromisoformat(planned)
         marks = self._marks(live)
-        newer = {mark for mark in marks if since is not None and since < mark.since <= now} | (marks - self._known)
+        newer = {mark for mark in marks if since is not None and since < mark.since <= now} | (
+            marks - self._marks_before
+        )
         for mark in sorted(newer, key=lambda mark: mark.binding):
             raise StoppedError(f"{as_name(self.principal)} was locked again {mark.words}: unlock it with a new plan")
 
@@ -118,23 +120,23 @@ class Unlocking:
         about = about_command(run.environment.identity, run.plan.cluster_id, run.plan.terms.cluster)
         record = LockRecord(about, LockAction.UNLOCK, self.principal, moment_text(at), run.environment.clock.now())
         run.write_audit(lock_line(record))
-        self._said = (UnlockMark(self.principal, at).binding,)
-        create(run, self._said, "the mark that says that a person ended the lock")
+        self._unlock_marks = (UnlockMark(self.principal, at).binding,)
+        create(run, self._unlock_marks, "the mark that says that a person ended the lock")
 
     def settle(self) -> tuple[str, ...]:
         """Remove the marks of the lock once all of its DENYs are gone; what stays, in sentences."""
         run = self.run
         if not run.batches and any(item.outcome not in GOOD for item in run.all_outcomes()):
-            remove(run, self._said)
+            remove(run, self._unlock_marks)
             return ()
         try:
             there = run.environment.cluster.read(ReadRequest(all_topics=False)).bindings
         except ClusterError as error:
             return (f"whether the lock is gone could not be read: {error}",)
-        left = [denial for denial in lock_denials(self.principal) if denial in there]
-        if left:
+        remaining = [denial for denial in lock_denials(self.principal) if denial in there]
+        if remaining:
             return ()  # the run names what it did not delete
-        gone = [mark.binding for mark in self._known if mark.binding in there]
+        gone = [mark.binding for mark in self._marks_before if mark.binding in there]
         return tuple(f"{item}: could not be removed; run unlock again" for item in remove(run, gone))
 
 
@@ -204,8 +206,8 @@ class BreakGlassGuard:
         if not gone:
             return ()
         run.stop(StoppedError(why or "no answer came, so the access was taken away again"))
-        left = remove(run, self._not_given_by_others(gone))
-        return tuple(f"{one}: could not be taken away again; its end is {self.end}" for one in left)
+        remaining = remove(run, self._not_given_by_others(gone))
+        return tuple(f"{binding}: could not be taken away again; its end is {self.end}" for binding in remaining)
 
     def _why_not(self) -> str:
         """Why nothing that was sent may stay; empty where it may."""

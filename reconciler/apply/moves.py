@@ -11,7 +11,7 @@ from typing import Any, Final
 from reconciler.apply.audit import CANCELLATION, AboutCommand, CancellationRecord, CancelledPartition, line_parts
 from reconciler.apply.environment import Outcome, StepOutcome
 from reconciler.apply.kinds import kind_of
-from reconciler.apply.kinds.interface import Copying, Left, Marks
+from reconciler.apply.kinds.interface import Copying, Marks, Remaining
 from reconciler.apply.run import OUTCOMES, VISIBLE_SECONDS, Run, StoppedError, answered, changed_meanwhile, read
 from reconciler.dataclass import dataclass
 from reconciler.model.listing import Change, Update
@@ -50,20 +50,20 @@ _NOT_BEGUN: Final = "what had begun is moved, and the rest has not begun: apply 
 
 def is_gradual(run: Run, step: Step) -> bool:
     """Whether brokers go on with a change after they accepted it."""
-    return kind_of(step.change).left(step.change, run.start) is not None
+    return kind_of(step.change).remaining(step.change, run.start) is not None
 
 
 def unchanged(run: Run, batch: Sequence[Step]) -> list[Step]:
     """The steps that are still to be done, read anew: what came before them may have taken hours."""
     live, ready, settled = read(run), [], []
     for step in batch:
-        found = step.observed(live)
-        if found.state in (StepState.PENDING, StepState.UNREADABLE):  # what hides, :func:`move` waits for
+        observed = step.observed(live)
+        if observed.state in (StepState.PENDING, StepState.UNREADABLE):  # what hides, :func:`move` waits for
             ready.append(step)
-        elif found.state is StepState.DONE:
+        elif observed.state is StepState.DONE:
             settled.append(StepOutcome(step, Outcome.ALREADY))
         else:
-            settled.append(changed_meanwhile(step, found))
+            settled.append(changed_meanwhile(step, observed))
     run.record_outcomes(settled)
     return ready
 
@@ -77,13 +77,13 @@ def move(run: Run, step: Step) -> StepOutcome:
     environment, kind = run.environment, kind_of(step.change)
     while True:
         live = _settled(run, step)
-        found = step.observed(live)
-        if found.state is StepState.DONE:
+        observed = step.observed(live)
+        if observed.state is StepState.DONE:
             return StepOutcome(step, Outcome.DONE)
-        if found.state is StepState.UNREADABLE:
-            return StepOutcome(step, Outcome.UNKNOWN, "unreadable", f"{found.subject}: {found.found}; {_PERHAPS}")
-        if found.state is not StepState.PENDING:
-            return changed_meanwhile(step, found)
+        if observed.state is StepState.UNREADABLE:
+            return StepOutcome(step, Outcome.UNKNOWN, "unreadable", f"{observed.subject}: {observed.found}; {_PERHAPS}")
+        if observed.state is not StepState.PENDING:
+            return changed_meanwhile(step, observed)
         batch = kind.next_batch(step.change, live, environment.move_limits)
         if isinstance(batch, str):
             return StepOutcome(step, Outcome.FAILED, "not_begun", batch)
@@ -102,17 +102,17 @@ def _settled(run: Run, step: Step) -> ClusterState:
 
     Between two batches a broker may restart: nothing more begins meanwhile.
     """
-    told = False
+    noted = False
     for _ in polls(run.environment.clock, STALLED_SECONDS):
         live = read(run)
-        found = step.observed(live)
-        hidden = found.state is StepState.UNREADABLE
-        if not (lacks_replicas(found) or hidden) or run.environment.interrupted():
+        observed = step.observed(live)
+        hidden = observed.state is StepState.UNREADABLE
+        if not (lacks_replicas(observed) or hidden) or run.environment.interrupted():
             break
-        if not told:
-            why = found.found if hidden else f"{found.found} in sync"
+        if not noted:
+            why = observed.found if hidden else f"{observed.found} in sync"
             run.environment.progress.note(f"{describe(step.change)}: waiting, {why}")
-            told = True
+            noted = True
         run.lease_guard.renew()
     return live
 
@@ -120,19 +120,19 @@ def _settled(run: Run, step: Step) -> ClusterState:
 def _await_batch(run: Run, step: Step, part: Step) -> StepOutcome | None:
     """Wait for a batch of ``step``; why the step ends with it, ``None`` where brokers are through."""
     clock, progress = run.environment.clock, run.environment.progress
-    told, since, pause = "", clock.monotonic(), _FIRST_PAUSE
+    shown, since, pause = "", clock.monotonic(), _FIRST_PAUSE
     idle_since: float | None = None
     while True:
-        now, left, found = _look(run, step, part)
-        if found is not None and found.state is StepState.DONE:
+        now, remaining, observed = _look(run, step, part)
+        if observed is not None and observed.state is StepState.DONE:
             return None
-        if found is not None and found.state is not StepState.PENDING:
-            return changed_meanwhile(step, found)
-        if now != told:
-            told, since = now, clock.monotonic()
-            progress.moving(now, left.copied if left is not None else 0)
+        if observed is not None and observed.state is not StepState.PENDING:
+            return changed_meanwhile(step, observed)
+        if now != shown:
+            shown, since = now, clock.monotonic()
+            progress.moving(now, remaining.copied if remaining is not None else 0)
         # A broker that answers by what it knew may not show yet what another one has accepted or done.
-        if left is None or left.moving:
+        if remaining is None or remaining.moving:
             idle_since = None
         elif idle_since is None:
             idle_since = clock.monotonic()
@@ -148,7 +148,7 @@ def _await_batch(run: Run, step: Step, part: Step) -> StepOutcome | None:
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _look(run: Run, step: Step, part: Step) -> tuple[str, Left | None, Observed | None]:
+def _look(run: Run, step: Step, part: Step) -> tuple[str, Remaining | None, Observed | None]:
     """What is left of a step, in words and as numbers, and what is found of the batch.
 
     A reading that fails, or does not show where the replicas are, tells nothing.
@@ -157,16 +157,16 @@ def _look(run: Run, step: Step, part: Step) -> tuple[str, Left | None, Observed 
         live = read(run)
     except StoppedError as error:
         return f"waiting; {error}", None, None
-    found = part.observed(live)
-    if found.state is StepState.UNREADABLE:
-        return f"waiting; {found.subject}: {found.found}", None, None
-    left = kind_of(step.change).left(step.change, live)
-    if left is None:
-        return "", None, found
-    waiting = f", of which {left.waiting:,} wait" if left.waiting else ""
-    count = left.moving + left.waiting
-    words = f"{describe(step.change)}: {count:,} partitions left{waiting}, {_amount(left.copied)} to copy"
-    return words, left, found
+    observed = part.observed(live)
+    if observed.state is StepState.UNREADABLE:
+        return f"waiting; {observed.subject}: {observed.found}", None, None
+    remaining = kind_of(step.change).remaining(step.change, live)
+    if remaining is None:
+        return "", None, observed
+    waiting = f", of which {remaining.waiting:,} wait" if remaining.waiting else ""
+    count = remaining.moving + remaining.waiting
+    words = f"{describe(step.change)}: {count:,} partitions left{waiting}, {_amount(remaining.copied)} to copy"
+    return words, remaining, observed
 
 
 def _amount(size: int) -> str:
@@ -191,12 +191,12 @@ def begin(run: Run, batch: Sequence[Step]) -> str:
     The throttle of an earlier run of this plan is taken over. One of somebody else is never changed.
     """
     rate, rates = run.environment.throttle, run.environment.rates
-    found = _copied(run, batch) if rate is not None else []
-    if rate is None or not found:
+    copies = _copied(run, batch) if rate is not None else []
+    if rate is None or not copies:
         return ""
     if rates is None:
         return "nobody here can set a throttle"
-    for copying in found:
+    for copying in copies:
         if copying.marks is Marks.OTHERS:
             return f"{copying.subject} is throttled by somebody else: remove that first, or apply without a throttle"
         if problem := _taken(run, copying):
@@ -238,7 +238,7 @@ def settle(run: Run, steps: Iterable[Step]) -> None:
 
 def _copied(run: Run, steps: Iterable[Step]) -> list[Copying]:
     live = read(run)
-    return [found for step in steps if (found := kind_of(step.change).copying(step.change, live)) is not None]
+    return [copying for step in steps if (copying := kind_of(step.change).copying(step.change, live)) is not None]
 
 
 def _taken(run: Run, copying: Copying) -> str:
@@ -247,14 +247,14 @@ def _taken(run: Run, copying: Copying) -> str:
     if rates is None or copying.marks is Marks.OURS:
         return ""
     try:
-        told = rates.broker_settings(REPLICATION_RATES, features=False)
+        settings = rates.broker_settings(REPLICATION_RATES, features=False)
     except ClusterError as error:
         return f"nobody knows which throttles brokers have: {error}"
     for broker in sorted(copying.brokers):
-        if told.gap or broker not in told.configs:
-            why = told.gap or told.silent.get(broker, "the cluster does not name it")
+        if settings.gap or broker not in settings.configs:
+            why = settings.gap or settings.silent.get(broker, "the cluster does not name it")
             return f"nobody knows which throttle broker {broker} has: {why}"
-        for name, config in told.configs[broker].items():
+        for name, config in settings.configs[broker].items():
             if config.value is not None or config.hidden:
                 return f"broker {broker} has {name} already: somebody else throttles there"
     return ""
@@ -285,23 +285,23 @@ def brokers_of(configs: Mapping[str, str], partitions: Sequence[PartitionLayout]
     return frozenset().union(*followers.values(), *leaders.values())
 
 
-def _fits(one: PartitionLayout, added: frozenset[int], old: frozenset[int]) -> bool:
-    replicas = frozenset(one.replicas)
-    if one.is_moving:
-        return added == frozenset(one.adding) and old == frozenset(one.reverted)
+def _fits(partition: PartitionLayout, added: frozenset[int], old: frozenset[int]) -> bool:
+    replicas = frozenset(partition.replicas)
+    if partition.is_moving:
+        return added == frozenset(partition.adding) and old == frozenset(partition.reverted)
     # Through, with the new ones among the replicas; or not begun, or cancelled, with none of them.
     return not added & old and (added <= replicas or (old == replicas and not added & replicas))
 
 
 def _parsed(text: str) -> dict[int, frozenset[int]]:
     """``0:1,0:2,1:3`` by partition; nothing for ``*`` and whatever is written otherwise."""
-    found: dict[int, frozenset[int]] = {}
+    by_partition: dict[int, frozenset[int]] = {}
     for item in filter(None, text.split(",")):
         number, _, broker = item.partition(":")
         if not (number.isdecimal() and broker.isdecimal()):
             return {}
-        found[int(number)] = found.get(int(number), frozenset()) | {int(broker)}
-    return found
+        by_partition[int(number)] = by_partition.get(int(number), frozenset()) | {int(broker)}
+    return by_partition
 
 
 def unmarked(topic: Topic) -> Change | None:
@@ -380,26 +380,26 @@ def cancel(cluster: InspectableCluster, moves: Collection[TopicMove], clock: Clo
     places = list(before)
     if not places:
         return ()
-    told = dict(zip(places, answered(cluster.cancel_reassignments, places, clock), strict=True))
+    answers = dict(zip(places, answered(cluster.cancel_reassignments, places, clock), strict=True))
     names = sorted({topic for topic, _ in places})
     ends: dict[tuple[str, int], PartitionEnd] = {}
     for _ in polls(clock, VISIBLE_SECONDS):
         try:
             seen = _layout(cluster, names)
         except ClusterError as error:
-            ends = {place: _unread(place, told[place], str(error)) for place in places}
+            ends = {place: _unread(place, answers[place], str(error)) for place in places}
             continue
-        ends = {place: _end(place, item, told[place], seen.get(place)) for place, item in before.items()}
+        ends = {place: _end(place, item, answers[place], seen.get(place)) for place, item in before.items()}
         if not any(end.ending is Ending.UNKNOWN for end in ends.values()):
             break
     return tuple(ends.values())
 
 
 def _layout(cluster: InspectableCluster, names: Sequence[str]) -> dict[tuple[str, int], PartitionLayout]:
-    found = cluster.read(ReadRequest(acls=False, all_topics=False, layout=names)).layout
-    if found is None:
+    layout = cluster.read(ReadRequest(acls=False, all_topics=False, layout=names)).layout
+    if layout is None:
         raise ClusterError("layout_unread", "the cluster did not say where replicas are")
-    return {(name, number): item for name, parts in found.topics.items() for number, item in enumerate(parts)}
+    return {(name, number): item for name, parts in layout.topics.items() for number, item in enumerate(parts)}
 
 
 def _unread(place: tuple[str, int], answer: Answer, why: str) -> PartitionEnd:
@@ -463,14 +463,14 @@ def _sent(cluster: Cluster, change: Change | None) -> str:
 def _without_rates(cluster: InspectableCluster, brokers: Collection[int]) -> str:
     """Why rates stay; empty where they are gone. Ours are the same on every broker of a move."""
     try:
-        told = cluster.broker_settings(REPLICATION_RATES, features=False)
+        settings = cluster.broker_settings(REPLICATION_RATES, features=False)
     except ClusterError as error:
         return f"nobody knows which rates brokers have: {error}"
     for broker in sorted(brokers):
-        if told.gap or broker not in told.configs:
-            why = told.gap or told.silent.get(broker, "the cluster does not name it")
+        if settings.gap or broker not in settings.configs:
+            why = settings.gap or settings.silent.get(broker, "the cluster does not name it")
             return f"nobody knows which rates broker {broker} has: {why}"
-    rates = {config.value for broker in brokers for config in told.configs[broker].values()} - {None}
+    rates = {config.value for broker in brokers for config in settings.configs[broker].values()} - {None}
     if len(rates) > 1:
         return f"brokers {_listed(brokers)} have different rates: somebody else has set some of them"
     return _named(cluster.set_replication_rates(brokers, None)) if rates else ""
@@ -497,16 +497,20 @@ def cancelling(about: AboutCommand, moves: Collection[TopicMove], time: str) -> 
 
 
 def cancelled(
-    about: AboutCommand, moves: Collection[TopicMove], ends: Iterable[PartitionEnd], left: Iterable[str], time: str
+    about: AboutCommand,
+    moves: Collection[TopicMove],
+    ends: Iterable[PartitionEnd],
+    still_throttled: Iterable[str],
+    time: str,
 ) -> list[dict[str, Any]]:
     """What became of it; ``moves`` are as they were read before."""
     before = {(move.topic, number): item for move in moves for number, item in move.moving.items()}
-    found = []
+    partitions = []
     for end in ends:
         item = before[end.topic, end.partition]
         place = (end.topic, end.partition, item.target, item.reverted)
-        found.append(CancelledPartition(*place, str(end.ending), end.code, end.message))
-    return _cancellations(about, "cancelled", found, _throttled(moves), tuple(left), time)
+        partitions.append(CancelledPartition(*place, str(end.ending), end.code, end.message))
+    return _cancellations(about, "cancelled", partitions, _throttled(moves), tuple(still_throttled), time)
 
 
 def _cancellations(
@@ -514,11 +518,11 @@ def _cancellations(
     action: str,
     partitions: Sequence[CancelledPartition],
     throttled: tuple[str, ...],
-    left: tuple[str, ...],
+    still_throttled: tuple[str, ...],
     time: str,
 ) -> list[dict[str, Any]]:
     parts = line_parts(partitions, _PARTITIONS_A_LINE)
-    written = (CancellationRecord(about, action, part, throttled, left, time) for part in parts)
+    written = (CancellationRecord(about, action, part, throttled, still_throttled, time) for part in parts)
     return [{"record": "cancellation", **CANCELLATION.write(item)} for item in written]
 
 

@@ -97,8 +97,8 @@ def perform(
     kept = tuple(text for item in (given, watch, ending) if item is not None for text in item.settle())
     # The lease goes last: until then no cleanup takes our bridges and sentinels for leftovers.
     still_open = bridges.end()
-    left = barrier.end()
-    result = replace(_end(run, left, (*still_open, *kept)), notes=bridges.interruptions())
+    remaining = barrier.end()
+    result = replace(_end(run, remaining, (*still_open, *kept)), notes=bridges.interruptions())
     if lease is not None:
         lease.release()
     return _close(run, result)
@@ -137,14 +137,14 @@ def _check_exactly(
         guard.admit(live)
     run.start = run.compared(live)
     barrier.check(run.start)
-    found = recheck(live) if recheck else preflight
-    bridges.planned = found.bridges
+    rechecked = recheck(live) if recheck else preflight
+    bridges.planned = rechecked.bridges
     observed = barrier.observe_default_allow(live)
-    compare(observed, found, run.plan.terms.cluster, declared=run.default_allow)
+    compare(observed, rechecked, run.plan.terms.cluster, declared=run.default_allow)
     bridges.take_over(live)
     if observed is DefaultAllow.ON:
         bridges.build()
-    return found
+    return rechecked
 
 
 def _perform_phases(run: Run, barrier: Barrier, bridges: BridgeLifecycle, now: ClusterState) -> None:
@@ -196,15 +196,15 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
     ready, settled = [], []
     # To look a step up hashes all that it holds.
     for step in steps if not run.outcomes else [step for step in steps if step not in run.outcomes]:
-        found = step.observed(live)
+        observed = step.observed(live)
         # Somebody, or an earlier attempt of this run, was faster: the aim is reached, and sending again proves nothing.
-        if found.state is StepState.DONE:
+        if observed.state is StepState.DONE:
             settled.append(StepOutcome(step, Outcome.ALREADY))
-        elif found.state is StepState.UNREADABLE:
-            message = f"{found.subject} could not be read, and nothing was sent: {found.found}"
+        elif observed.state is StepState.UNREADABLE:
+            message = f"{observed.subject} could not be read, and nothing was sent: {observed.found}"
             settled.append(StepOutcome(step, Outcome.FAILED, "unreadable", message))
-        elif found.state is not StepState.PENDING:
-            settled.append(changed_meanwhile(step, found))
+        elif observed.state is not StepState.PENDING:
+            settled.append(changed_meanwhile(step, observed))
         elif step.change.after is not None and step.expires is not None and step.expires.over(at):
             # You may have taken your time to approve the plan, and phases before this one theirs.
             message = f"what it creates ended {step.expires.past}, and nothing was sent"
@@ -220,27 +220,27 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
     return ready
 
 
-def _end(run: Run, left: Sequence[AclBinding], bridges: Sequence[str]) -> Result:
+def _end(run: Run, remaining: Sequence[AclBinding], bridges: Sequence[str]) -> Result:
     """Read until everything that was done is visible, and name the rest.
 
-    ``left`` are sentinels that could not be removed, ``bridges`` says which of those are still there, and why.
+    ``remaining`` are sentinels that could not be removed, ``bridges`` says which of those are still there, and why.
     """
     # Taken now: Ctrl-C during the last reading must not call a finished run interrupted.
     interrupted, stopped = run.environment.interrupted(), run.stopped
-    differences = [f"{binding}: could not be removed; “reconciler cleanup” does" for binding in left]
+    differences = [f"{binding}: could not be removed; “reconciler cleanup” does" for binding in remaining]
     differences += bridges
     differences += doubts(run)
     settle(run, run.plan.steps)
     differences += run.still_throttled.values()
     verified = False
     try:
-        live, found = await_visible(run)
+        live, differing = await_visible(run)
         verified = True
         differences += unmet_gains(run, live)
         differences += (
-            f"{describe(step.change)}: reported done, but the cluster does not show it" for step in found.missing
+            f"{describe(step.change)}: reported done, but the cluster does not show it" for step in differing.missing
         )
-        differences += (f"meanwhile, by somebody else: {text}" for text in found.foreign if not stopped)
+        differences += (f"meanwhile, by somebody else: {text}" for text in differing.foreign if not stopped)
         differences += recreated_topics(run)
     except Exception as error:  # what was sent has to be reported, whatever the reading ends with
         run.stop(error)

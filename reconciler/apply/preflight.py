@@ -125,8 +125,8 @@ def _checked(
     # itself is no bridge, whoever has marked it.
     own = touched_bindings(step.change for step in plan.steps) if terms.default_allow is True else ()
     _check_locks(plan, live)
-    made = created_bindings(step.change for step in plan.steps)
-    live = without_own(without_locks(live, plan.options.unlock, made), terms.default_allow, own)
+    created = created_bindings(step.change for step in plan.steps)
+    live = without_own(without_locks(live, plan.options.unlock, created), terms.default_allow, own)
     findings = tuple(step.observed(live) for step in plan.steps)
     stale = tuple(finding for finding in findings if finding.state in (StepState.STALE, StepState.UNREADABLE))
     if stale:
@@ -151,9 +151,9 @@ def _check_locks(plan: Plan, live: ClusterState) -> None:
 
     What looks like a lock whose mark is gone needs the same word as when the plan was made.
     """
-    found = deletes_of_locks(plan, live)
+    of_locks = deletes_of_locks(plan, live)
     unmarked = (charge.refusal for charge in lock_charges(plan.steps, live, plan.options.unlock))
-    if refused := (*found, *not_accepted(unmarked, plan.accepted)):
+    if refused := (*of_locks, *not_accepted(unmarked, plan.accepted)):
         raise RefusedError(refused)
 
 
@@ -181,8 +181,8 @@ def _check_ends(plan: Plan, findings: tuple[Observed, ...], as_of: datetime.date
 
 
 def _check_scope(plan: Plan, terms: Terms) -> None:
-    found = (kind_of(step.change).outside(step.change, terms.scope) for step in plan.steps)
-    outside = dict.fromkeys(name for name in found if name is not None)
+    names = (kind_of(step.change).outside(step.change, terms.scope) for step in plan.steps)
+    outside = dict.fromkeys(name for name in names if name is not None)
     if outside:
         raise StalePlanError(
             "the plan touches what the cluster's scope does not include",
@@ -236,13 +236,13 @@ def _check_meaning(plan: Plan, start: ClusterState, terms: Terms) -> tuple[str, 
 
     Returns which gains that the reviewer saw would not come into force.
     """
-    found = transition(start, plan.steps, terms.facts, default_allow=terms.default_allow)
-    refused = not_accepted(meaning_refusals(found, terms.facts), plan.accepted)
+    acl_transition = transition(start, plan.steps, terms.facts, default_allow=terms.default_allow)
+    refused = not_accepted(meaning_refusals(acl_transition, terms.facts), plan.accepted)
     if refused:
         raise RefusedError(refused)
-    if found is None:
+    if acl_transition is None:
         return ()
-    now = difference_review(found.difference)
+    now = difference_review(acl_transition.difference)
     _check_grants(plan, now)
     # A gain that is none now may be there already: only what the state afterwards does not permit is defeated.
     missing = next(unreviewed(plan.access.at_once, now), None) is not None
@@ -274,7 +274,7 @@ def _check_grants(plan: Plan, now: AccessReview) -> None:
 
 def _at_start(plan: Plan, live: ClusterState, findings: tuple[Observed, ...]) -> ClusterState:
     """The live state before any step was performed, so that a resumed plan means what was reviewed."""
-    done = [step for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
+    done = [step for step, finding in zip(plan.steps, findings, strict=True) if finding.state is StepState.DONE]
     if not done:
         return live
     created = set(created_bindings(step.change for step in done))
@@ -291,7 +291,7 @@ def _owned_at_start(plan: Plan, live: ClusterState, terms: Terms, findings: tupl
 
 
 def _done(plan: Plan, findings: tuple[Observed, ...]) -> list[Change]:
-    return [step.change for step, found in zip(plan.steps, findings, strict=True) if found.state is StepState.DONE]
+    return [step.change for step, finding in zip(plan.steps, findings, strict=True) if finding.state is StepState.DONE]
 
 
 def _patterns_after(plan: Plan, live: ClusterState) -> set[ResourcePattern]:

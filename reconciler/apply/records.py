@@ -168,9 +168,11 @@ def intent(run: str, batch: int, phase: Phase, steps: Sequence[Step], time: str)
     return _written(IntentRecord(run, batch, int(phase), tuple(step.id for step in steps), time))
 
 
-def outcomes(run: str, batch: int | None, found: Iterable[StepOutcome], time: str) -> dict[str, Any]:
+def outcomes(run: str, batch: int | None, step_outcomes: Iterable[StepOutcome], time: str) -> dict[str, Any]:
     """What became of steps."""
-    items = tuple(StepRecord(item.step.id, item.outcome, item.code, item.message, item.identity) for item in found)
+    items = tuple(
+        StepRecord(item.step.id, item.outcome, item.code, item.message, item.identity) for item in step_outcomes
+    )
     return _written(OutcomesRecord(run, batch, items, time))
 
 
@@ -281,9 +283,9 @@ def _take(record: Mapping[str, Any], runs: dict[str, PastRun]) -> None:
         case IntentRecord(run=run, steps=steps):
             _run(runs, run).steps.update((step, None) for step in steps)
         case OutcomesRecord(run=run, outcomes=items):
-            known = _run(runs, run)
-            known.steps.update((item.step, item.outcome) for item in items)
-            known.identities.update((item.step, item.identity) for item in items if item.identity)
+            past_run = _run(runs, run)
+            past_run.steps.update((item.step, item.outcome) for item in items)
+            past_run.identities.update((item.step, item.identity) for item in items if item.identity)
         case EndRecord(run=run):
             _run(runs, run).ended = True
         case BridgesRecord(about=about) | ThrottleRecord(about=about):

@@ -137,8 +137,8 @@ class ApplyEnvironment:
 class Run:
     """A plan being performed on a cluster that was read as ``start``; ``batches`` counts the requests of steps.
 
-    Bridges and locks are no part of ``start``. ``made`` are the bindings that steps create, ``touched`` all bindings of
-    steps, where markers count: a marker on one of them must not hide from the run what it creates or deletes.
+    Bridges and locks are no part of ``start``. ``created`` are the bindings that steps create, ``touched`` all bindings
+    of steps, where markers count: a marker on one of them must not hide from the run what it creates or deletes.
     """
 
     plan: Plan
@@ -159,7 +159,7 @@ class Run:
     #: What stays throttled, in words, by topic.
     still_throttled: dict[str, str] = field(default_factory=dict)
     touched: frozenset[AclBinding] = frozenset()
-    made: frozenset[AclBinding] = field(init=False)
+    created: frozenset[AclBinding] = field(init=False)
     about: records.About = field(init=False)
 
     def __post_init__(self) -> None:
@@ -167,12 +167,12 @@ class Run:
         self.about = records.about_run(self.plan, self.environment.identity)
         if self.default_allow is True:
             self.touched = frozenset(touched_bindings(step.change for step in self.plan.steps))
-        self.made = frozenset(created_bindings(step.change for step in self.plan.steps))
+        self.created = frozenset(created_bindings(step.change for step in self.plan.steps))
         self.start = self.compared(self.start)
 
     def compared(self, live: ClusterState) -> ClusterState:
         """The state that the plan is held against: without bridges, which come and go, and without locks."""
-        less = without_locks(live, self.plan.options.unlock, self.made)
+        less = without_locks(live, self.plan.options.unlock, self.created)
         return without_bridges(less, self.default_allow, self.touched)
 
     def stop(self, error: Exception) -> None:
@@ -218,8 +218,10 @@ class Run:
 
     def record_done_before(self, preflight: Preflight) -> None:
         """Record the steps that had been performed before this run."""
-        found = zip(self.plan.steps, preflight.findings, strict=True)
-        self.record_outcomes([StepOutcome(step, Outcome.ALREADY) for step, it in found if it.state is StepState.DONE])
+        pairs = zip(self.plan.steps, preflight.findings, strict=True)
+        self.record_outcomes(
+            [StepOutcome(step, Outcome.ALREADY) for step, finding in pairs if finding.state is StepState.DONE]
+        )
 
     def record_intent(self, phase: Phase, steps: Sequence[Step]) -> int:
         """Record, before it is sent, what will be sent; returns the number of the batch."""
@@ -229,18 +231,18 @@ class Run:
         self.batches = batch
         return batch
 
-    def record_outcomes(self, found: Sequence[StepOutcome], batch: int | None = None) -> None:
+    def record_outcomes(self, outcomes: Sequence[StepOutcome], batch: int | None = None) -> None:
         """Record outcomes; they count even if writing them fails."""
-        if not found:
+        if not outcomes:
             return
         # First in memory: a full disk must not make a step look as if it had not been sent.
-        self.outcomes.update((item.step, item) for item in found)
+        self.outcomes.update((item.step, item) for item in outcomes)
         now = self.environment.clock.now()
         if not isinstance(self.environment.journal, NoLedger):
-            self._write_journal(records.outcomes(self.environment.identity.run, batch, found, now))
+            self._write_journal(records.outcomes(self.environment.identity.run, batch, outcomes, now))
         # A plan may have 100,000 steps: do not build records that nobody keeps.
         if not isinstance(self.environment.audit, NoLedger):
-            self.write_audit(*(audited(self.about, item, now) for item in found))
+            self.write_audit(*(audited(self.about, item, now) for item in outcomes))
 
     def bridged(self, action: str, bridges: Sequence[AclBinding], why: str = "") -> None:
         """Record what happens to bridges."""
@@ -268,9 +270,9 @@ class Run:
             raise StoppedError(f"the audit record cannot be kept: {error}") from error
 
 
-def changed_meanwhile(step: Step, found: Observed) -> StepOutcome:
+def changed_meanwhile(step: Step, observed: Observed) -> StepOutcome:
     """The outcome of a step whose resource is neither as it was nor as it is to be: it is not performed."""
-    message = f"{found.subject}: expected {found.expected}, found {found.found}"
+    message = f"{observed.subject}: expected {observed.expected}, found {observed.found}"
     return StepOutcome(step, Outcome.FAILED, "changed_meanwhile", message)
 
 
@@ -294,13 +296,13 @@ def answered(call: Callable[[Sequence[T]], list[Answer]], items: Sequence[T], cl
     waiting = list(range(len(items)))
     for _ in attempts(clock):
         try:
-            found = call([items[index] for index in waiting])
+            received = call([items[index] for index in waiting])
         except ClusterError as error:  # nothing says how far the request got
-            found = [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(waiting)
-        if len(found) != len(waiting):
-            message = f"{len(found)} answers for {len(waiting)} items"
-            found = [Answer(AnswerStatus.UNKNOWN, "answers_do_not_match", message)] * len(waiting)
-        for index, answer in zip(waiting, found, strict=True):
+            received = [Answer(AnswerStatus.UNKNOWN, error.code, error.message)] * len(waiting)
+        if len(received) != len(waiting):
+            message = f"{len(received)} answers for {len(waiting)} items"
+            received = [Answer(AnswerStatus.UNKNOWN, "answers_do_not_match", message)] * len(waiting)
+        for index, answer in zip(waiting, received, strict=True):
             answers[index] = answer
         waiting = [
             index for index in waiting if answers[index].status is AnswerStatus.FAILED and answers[index].retriable
@@ -328,10 +330,10 @@ class PollingClock:
         end = self._inner.monotonic() + seconds
         while True:
             self._poll()
-            left = end - self._inner.monotonic()
-            if left <= 0:
+            remaining = end - self._inner.monotonic()
+            if remaining <= 0:
                 return
-            self._inner.sleep(min(left, PERIOD))
+            self._inner.sleep(min(remaining, PERIOD))
 
     def monotonic(self) -> float:
         """See :class:`reconciler.ports.Clock`."""
@@ -364,8 +366,8 @@ def create(run: Run, bindings: Sequence[AclBinding], what: str) -> None:
             run.in_doubt.update(dict.fromkeys(bindings))
             why = str(error)
             continue
-        found = zip(bindings, answers, strict=True)
-        run.in_doubt.update((binding, None) for binding, answer in found if answer.status is AnswerStatus.UNKNOWN)
+        pairs = zip(bindings, answers, strict=True)
+        run.in_doubt.update((binding, None) for binding, answer in pairs if answer.status is AnswerStatus.UNKNOWN)
         failed = next((answer for answer in answers if not answer.good), None)
         if failed is None:
             return
@@ -383,17 +385,17 @@ def _sent(run: Run, changes: Sequence[Create[AclBinding]]) -> Sequence[Answer]:
 
 def remove(run: Run, bindings: Sequence[AclBinding]) -> tuple[AclBinding, ...]:
     """Delete ``bindings``; those that may still be there are returned."""
-    left = tuple(bindings)
+    remaining = tuple(bindings)
     # Nothing raises here: this runs while other errors are on their way to the caller.
     for _ in attempts(run.environment.clock):
-        if not left:
+        if not remaining:
             break
         try:
-            answers = run.environment.cluster.send([Delete(binding) for binding in left])
-            left = tuple(binding for binding, answer in zip(left, answers, strict=True) if not answer.good)
+            answers = run.environment.cluster.send([Delete(binding) for binding in remaining])
+            remaining = tuple(binding for binding, answer in zip(remaining, answers, strict=True) if not answer.good)
         except Exception:  # noqa: S112 - what may still be there is returned
             continue
-    return left
+    return remaining
 
 
 def doubts(run: Run) -> tuple[str, ...]:
@@ -462,36 +464,42 @@ def await_visible(run: Run) -> tuple[ClusterState, Discrepancies]:
     patience = Patience(run.environment.clock, VISIBLE_SECONDS, LONGEST_SECONDS)
     for waited in patience.turns():
         live = read(run)
-        found = discrepancies(run.start, live, run.outcomes.values(), run.plan.steps)
-        if not found.missing or (found.foreign and waited > FOREIGN_SECONDS):
+        differing = discrepancies(run.start, live, run.outcomes.values(), run.plan.steps)
+        if not differing.missing or (differing.foreign and waited > FOREIGN_SECONDS):
             break
         # Whoever asked to stop, or was stopped, waits no longer than for a broker that shows nothing new.
-        if not run.stopped and not run.environment.interrupted() and patience.note(found.missing):
+        if not run.stopped and not run.environment.interrupted() and patience.note(differing.missing):
             run.lease_guard.renew()  # it is made for the time that a barrier takes, and this may take longer
-            run.environment.progress.note(f"{len(found.missing):,} steps do not show yet; waiting while more appear")
-    return live, found
+            run.environment.progress.note(
+                f"{len(differing.missing):,} steps do not show yet; waiting while more appear"
+            )
+    return live, differing
 
 
 def reread(run: Run) -> ClusterState:
     """Read before a phase; raises :class:`StoppedError` where somebody else changed what the plan touches."""
-    live, found = await_visible(run)
-    run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "not_shown", _NOT_SHOWN) for step in found.missing])
-    if found.foreign:
-        raise StoppedError(f"somebody else changed what this plan touches: {'; '.join(found.foreign[:5])}; plan again")
+    live, differing = await_visible(run)
+    run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "not_shown", _NOT_SHOWN) for step in differing.missing])
+    if differing.foreign:
+        raise StoppedError(
+            f"somebody else changed what this plan touches: {'; '.join(differing.foreign[:5])}; plan again"
+        )
     return live
 
 
-def identified(run: Run, found: Sequence[StepOutcome]) -> list[StepOutcome]:
+def identified(run: Run, outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:
     """The outcomes with the ids of what was created, read at once: from then on it is known by more than its name.
 
     An id that cannot be read is left out: an undo says so.
     """
-    waiting = {index for index, item in enumerate(found) if item.outcome is Outcome.DONE and _has_identity(item.step)}
-    known = list(found)
+    waiting = {
+        index for index, item in enumerate(outcomes) if item.outcome is Outcome.DONE and _has_identity(item.step)
+    }
+    with_ids = list(outcomes)
     for _ in polls(run.environment.clock, FOREIGN_SECONDS):
         if not waiting:
             break
-        changes = [found[index].step.change for index in sorted(waiting)]
+        changes = [outcomes[index].step.change for index in sorted(waiting)]
         try:
             live = run.environment.cluster.read(
                 ReadRequest(acls=False, all_topics=False, topic_names=touched_names(changes))
@@ -499,10 +507,10 @@ def identified(run: Run, found: Sequence[StepOutcome]) -> list[StepOutcome]:
         except ClusterError:
             break
         for index in sorted(waiting):
-            if identity := kind_of(found[index].step.change).identity(found[index].step.change, live):
-                known[index] = replace(found[index], identity=identity)
+            if identity := kind_of(outcomes[index].step.change).identity(outcomes[index].step.change, live):
+                with_ids[index] = replace(outcomes[index], identity=identity)
                 waiting.discard(index)
-    return known
+    return with_ids
 
 
 _NOWHERE: Final = ClusterState("")
@@ -539,22 +547,23 @@ def resolve_unknown(run: Run, batch: Sequence[Step], number: int) -> None:
 
 
 def _half_done(item: StepOutcome, live: ClusterState) -> str:
-    found = item.step.observed(live)
-    half = f"only a part of it is done: {found.found}, and not {found.expected}; apply the same plan again to finish it"
-    return "; ".join(filter(None, (item.message, half)))
+    observed = item.step.observed(live)
+    half = f"only a part of it is done: {observed.found}, and not {observed.expected}"
+    advice = "apply the same plan again to finish it"
+    return "; ".join(filter(None, (item.message, half, advice)))
 
 
 def discrepancies(
     start: ClusterState, now: ClusterState, outcomes: Iterable[StepOutcome], steps: Sequence[Step]
 ) -> Discrepancies:
     """Hold ``now`` against ``start`` and what has been done since."""
-    known = list(outcomes)
+    all_outcomes = list(outcomes)
     # A recreated topic is reported by itself: waiting would not make it disappear.
-    good = [item.step for item in known if item.outcome in GOOD]
+    good = [item.step for item in all_outcomes if item.outcome in GOOD]
     missing = tuple(
         step for step in good if step.observed(now).state is not StepState.DONE and not is_recreated(step, now)
     )
-    moved = Moved(start, now, good, [item.step for item in known], steps)
+    moved = Moved(start, now, good, [item.step for item in all_outcomes], steps)
     return Discrepancies(missing, tuple(text for kind in KINDS for text in kind.foreign_changes(moved)))
 
 
@@ -567,8 +576,8 @@ def unmet_gains(run: Run, live: ClusterState) -> tuple[str, ...]:
     if not run.defeated and _lasting(live.bindings) == _lasting(bindings_after(run.start.bindings, plan.steps)):
         return ()
     terms = plan.terms
-    found = gains_not_in_force(plan.access, live, terms.facts, default_allow=terms.default_allow)
-    return tuple(f"reviewed, and not in force: {text}; “reconciler explain” says which ACL decides" for text in found)
+    texts = gains_not_in_force(plan.access, live, terms.facts, default_allow=terms.default_allow)
+    return tuple(f"reviewed, and not in force: {text}; “reconciler explain” says which ACL decides" for text in texts)
 
 
 def _lasting(bindings: Collection[AclBinding]) -> set[AclBinding]:

@@ -138,15 +138,15 @@ def _finish(run: Run, sent: _Sent) -> None:
     """Wait for the answers to a request, and record the outcomes."""
     batch, number, clock = sent.batch, sent.number, run.environment.clock
     try:
-        found = sent.outcomes()
+        outcomes = sent.outcomes()
     except Exception as error:  # nothing says how far the request got, and the reading may fail as well
         run.stop(error)
         run.record_outcomes([StepOutcome(step, Outcome.UNKNOWN, "unexpected", run.stopped) for step in batch], number)
         resolve_unknown(run, batch, number)
         raise
-    run.record_outcomes(identified(run, found), number)
+    run.record_outcomes(identified(run, outcomes), number)
     run.environment.progress.sent(len(batch))
-    if any(item.outcome is Outcome.UNKNOWN for item in found):
+    if any(item.outcome is Outcome.UNKNOWN for item in outcomes):
         resolve_unknown(run, batch, number)
     change = batch[0].change
     if seconds := kind_of(change).pause_after(change, clock.monotonic() - sent.began):
@@ -199,17 +199,17 @@ def validate(plan: Plan, live: ClusterState, cluster: InspectableCluster, clock:
     for steps in by_action.values():
         for batch in kind_of(steps[0].change).batches(steps, live):
             changes = [step.change for step in batch]
-            found = [_NOT_ASKED] * len(batch) if lost else answered(cluster.validate, changes, clock)
-            answers.update(zip(batch, found, strict=True))
-            lost = lost or all(answer.status is AnswerStatus.UNKNOWN for answer in found)
+            batch_answers = [_NOT_ASKED] * len(batch) if lost else answered(cluster.validate, changes, clock)
+            answers.update(zip(batch, batch_answers, strict=True))
+            lost = lost or all(answer.status is AnswerStatus.UNKNOWN for answer in batch_answers)
     return BrokerValidation(now, tuple(_rulings(plan, live, ((step, answers[step]) for step in asked))))
 
 
 def _rulings(plan: Plan, live: ClusterState, answers: Iterable[tuple[Step, Answer]]) -> Iterator[BrokerAnswer]:
-    found = list(answers)
-    lacking = any(answer.code in _NO_RIGHT for _, answer in found)
+    pairs = list(answers)
+    lacking = any(answer.code in _NO_RIGHT for _, answer in pairs)
     after = _afterwards(plan, live) if lacking else None
-    for step, answer in found:
+    for step, answer in pairs:
         ruling = _ruling(answer)
         if ruling is Ruling.REFUSED and answer.code in _NO_RIGHT and _granted(step, plan, after):
             ruling = Ruling.AFTER_GRANT
@@ -225,8 +225,8 @@ def _ruling(answer: Answer) -> Ruling:
 
 
 def _afterwards(plan: Plan, live: ClusterState) -> Authorizer | None:
-    found = transition(live, plan.steps, plan.terms.facts, default_allow=plan.terms.default_allow)
-    return found.after if found else None
+    acl_transition = transition(live, plan.steps, plan.terms.facts, default_allow=plan.terms.default_allow)
+    return acl_transition.after if acl_transition else None
 
 
 def _granted(step: Step, plan: Plan, after: Authorizer | None) -> bool:

@@ -40,34 +40,34 @@ class UndoRequest:
 
 def performed_steps(plan: Plan, runs: Collection[PastRun], live: ClusterState) -> tuple[Step, ...]:
     """The steps that these runs performed; of those with an unknown outcome, what ``live`` shows of them."""
-    performed, doubtful = _known(runs)
-    found: list[Step] = []
+    performed, doubtful = _step_ids(runs)
+    done: list[Step] = []
     for step in plan.steps:
         if step.id in performed or (step.id in doubtful and step.observed(live).state is StepState.DONE):
-            found.append(step)
+            done.append(step)
         elif step.id in doubtful and (halves := step.halves(live)) is not None:
-            found.append(replace(step, change=halves.done))
-    return tuple(found)
+            done.append(replace(step, change=halves.done))
+    return tuple(done)
 
 
 def doubts(plan: Plan, runs: Collection[PastRun], live: ClusterState) -> tuple[str, ...]:
     """A sentence for each step of which ``live`` does not show whether these runs performed it, or only a part."""
-    _, doubtful = _known(runs)
-    found = ((step, step.observed(live)) for step in plan.steps if step.id in doubtful)
-    return tuple(filter(None, (_doubt(step, item, live) for step, item in found)))
+    _, doubtful = _step_ids(runs)
+    pairs = ((step, step.observed(live)) for step in plan.steps if step.id in doubtful)
+    return tuple(filter(None, (_doubt(step, item, live) for step, item in pairs)))
 
 
-def _doubt(step: Step, found: Observed, live: ClusterState) -> str:
+def _doubt(step: Step, observed: Observed, live: ClusterState) -> str:
     words = ticked(describe(step.change))
     if step.halves(live) is not None:
-        half = f"{found.found}, and not {found.expected}"
+        half = f"{observed.found}, and not {observed.expected}"
         return f"{words} was cut off: {half}; the part that was done is reverted where Kafka permits it"
-    if found.state in (StepState.STALE, StepState.UNREADABLE):
-        return f"{words} got no answer and is not reverted: {found.subject} is now {found.found}"
+    if observed.state in (StepState.STALE, StepState.UNREADABLE):
+        return f"{words} got no answer and is not reverted: {observed.subject} is now {observed.found}"
     return ""
 
 
-def _known(runs: Collection[PastRun]) -> tuple[frozenset[str], frozenset[str]]:
+def _step_ids(runs: Collection[PastRun]) -> tuple[frozenset[str], frozenset[str]]:
     """The ids of the steps that runs performed, and of those whose outcome none of them learned."""
     performed = frozenset(step for run in runs for step in run.performed)
     return performed, frozenset(step for run in runs for step in run.doubtful) - performed
@@ -84,10 +84,10 @@ def revert_steps(
     scope: Scope,
     declared: DesiredState,
     origin: Origin,
-    known: CreatedByRuns = NOTHING_KNOWN,
+    created_by_runs: CreatedByRuns = NOTHING_KNOWN,
 ) -> UndoRequest:
     """The desired state that reverts ``steps``; ``declared`` is that of the manifests, ``origin`` what asks for it."""
-    draft = UndoDraft(live, scope, declared, origin, known)
+    draft = UndoDraft(live, scope, declared, origin, created_by_runs)
     # First everything as it is: only what the steps touched may differ from it.
     for kind in KINDS:
         kind.keep(draft)
@@ -164,11 +164,11 @@ def still_empty(run: Run, batch: Sequence[Step]) -> Sequence[Step]:
 
 def _no_more(step: Step, expected: Topic, live: ClusterState, use: TopicUse) -> str:
     """Why a topic is no more the empty one that was reviewed; empty where it is, or is gone."""
-    found, topic = step.observed(live), live.topics.get(expected.name)
-    if found.state is StepState.DONE:
+    observed, topic = step.observed(live), live.topics.get(expected.name)
+    if observed.state is StepState.DONE:
         return ""
-    if found.state is not StepState.PENDING or topic is None:
-        return f"expected {found.expected}, found {found.found}"
+    if observed.state is not StepState.PENDING or topic is None:
+        return f"expected {observed.expected}, found {observed.found}"
     if observed_creation(expected, topic).state is not StepState.DONE:
         return "somebody has changed it since the plan was made, when it was empty; plan again"
     if use.written is None:

@@ -80,8 +80,8 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/apply/moves.py",
         "_look",
-        "if left is None: return ('', None, found)",
-        "if False: return ('', None, found)",
+        "if remaining is None: return ('', None, observed)",
+        "if False: return ('', None, observed)",
     ): "for the type checker: what goes on in brokers is read with its layout, or the reading fails",
     (
         _BRIDGES,
@@ -176,8 +176,8 @@ EQUIVALENT_APPLY: Final[dict[tuple[str, str, str, str], str]] = {
     (
         _CHAIN,
         "_linked",
-        "if digest not in found: found.add(digest) reached.append(digest)",
-        "if True: found.add(digest) reached.append(digest)",
+        "if digest not in linked: linked.add(digest) reached.append(digest)",
+        "if True: linked.add(digest) reached.append(digest)",
     ): "a line follows one line, so it is reached once",
     (
         "reconciler/apply/sending.py",

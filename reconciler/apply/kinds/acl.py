@@ -85,15 +85,15 @@ class Acls(Kind):
         """
         own = set(touched_bindings(step.change for step in moved.touched))
         others = (bindings_after(moved.start.bindings, moved.done) ^ moved.now.bindings) - own
-        found = sorted(binding for binding in others if not is_reserved(binding.pattern.name))
-        if not found:
+        foreign = sorted(binding for binding in others if not is_reserved(binding.pattern.name))
+        if not foreign:
             return ()
         touched = pattern_indexes(
             binding.pattern for binding in touched_bindings(step.change for step in moved.planned)
         )
         return tuple(
             f"{binding} {'went' if binding in moved.start.bindings else 'appeared'}"
-            for binding in found
+            for binding in foreign
             if (index := touched.get(binding.pattern.resource_type)) is not None
             and any(True for _ in index.overlapping(binding.pattern))
         )

@@ -28,7 +28,7 @@ class Right(NamedTuple):
     places: tuple[tuple[ResourceType, str], ...]
 
 
-class Left(NamedTuple):
+class Remaining(NamedTuple):
     """What is left of a change that brokers perform over hours: partitions that move or wait, and bytes to copy."""
 
     moving: int
@@ -101,7 +101,7 @@ class UndoDraft:
     scope: Scope
     declared: DesiredState
     origin: Origin
-    known: CreatedByRuns = NOTHING_KNOWN
+    created_by_runs: CreatedByRuns = NOTHING_KNOWN
     own: list[str] = field(default_factory=list)
     bindings: dict[AclBinding, Declaration] = field(default_factory=dict)
     topics: dict[str, DesiredTopic] = field(default_factory=dict)
@@ -136,12 +136,12 @@ class Kind(ABC):
         """Seconds to leave the controller alone after a request of such changes that took ``seconds``."""
         return 0.0
 
-    def left(self, change: Change, live: ClusterState) -> Left | None:
+    def remaining(self, change: Change, live: ClusterState) -> Remaining | None:
         """What brokers still have to do of a change after they accepted it; ``None``: it is done when accepted."""
         return None
 
     def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
-        """What of a change that is not done has to move next, or why nothing may; only where ``left`` is something."""
+        """What of a change that is not done has to move next, or why nothing may; only if there is a ``remaining``."""
         return "it is done when it is accepted"
 
     def copying(self, change: Change, live: ClusterState) -> Copying | None:
@@ -202,8 +202,8 @@ class ListedKind(Kind):
     def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
         """By number; one that has another set again goes alone, for two may have the same one set."""
         for alone, group in groupby(steps, key=lambda step: resource_of(step.change).again is not None):
-            found, size = list(group), 1 if alone else _MAX_ITEMS
-            yield from (found[start : start + size] for start in range(0, len(found), size))
+            members, size = list(group), 1 if alone else _MAX_ITEMS
+            yield from (members[start : start + size] for start in range(0, len(members), size))
 
     def pause_after(self, change: Change, seconds: float) -> float:
         """A moment where another resource is in force once this one is gone (``ListedItem.enforced``).

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from reconciler.apply.kinds.interface import Batch, Copying, Kind, Left, Marks, Right, UndoDraft
+from reconciler.apply.kinds.interface import Batch, Copying, Kind, Marks, Remaining, Right, UndoDraft
 from reconciler.codec.document import differences
 from reconciler.model.acl import CLUSTER_NAME, AclOperation, ResourceType
 from reconciler.model.characters import counted
@@ -37,12 +37,12 @@ def _moves(change: Change) -> bool:
     return isinstance(change.after, TopicReplicas)
 
 
-def _waits(one: PartitionLayout, to: Sequence[int]) -> bool:
-    return not one.is_moving and one.replicas != to
+def _waits(partition: PartitionLayout, to: Sequence[int]) -> bool:
+    return not partition.is_moving and partition.replicas != to
 
 
-def _copied(one: PartitionLayout, to: Sequence[int]) -> int:
-    return one.size * len({*to} - {*one.replicas})
+def _copied(partition: PartitionLayout, to: Sequence[int]) -> int:
+    return partition.size * len({*to} - {*partition.replicas})
 
 
 def _records(change: Change) -> int:
@@ -56,16 +56,16 @@ def _records(change: Change) -> int:
     return 1
 
 
-def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]:
+def _revert_creation(step: Step, created: Topic, draft: UndoDraft) -> Iterator[str]:
     """Take a topic away that is still the one that was created, as it was created, and without records."""
-    name, known = made.name, draft.known
-    topic, identity, use = draft.live.topics.get(name), known.identities.get(step.id), known.uses.get(name)
+    name, by_runs = created.name, draft.created_by_runs
+    topic, identity, use = draft.live.topics.get(name), by_runs.identities.get(step.id), by_runs.uses.get(name)
     if topic is None:
         return
     if identity and topic.topic_id and topic.topic_id != identity:
         yield f"topic {name} stays: it is another one of that name, which somebody has created since"
-    elif observed_creation(made, topic).state is not StepState.DONE:
-        yield f"topic {name} stays: somebody has changed it since: {differences(*_forms(made, topic))}"
+    elif observed_creation(created, topic).state is not StepState.DONE:
+        yield f"topic {name} stays: somebody has changed it since: {differences(*_forms(created, topic))}"
     elif use is not None and use.written:
         yield f"topic {name} stays: somebody has written to it since, {counted(use.written, 'record')}"
     else:
@@ -81,7 +81,7 @@ def _revert_creation(step: Step, made: Topic, draft: UndoDraft) -> Iterator[str]
             draft.own.append(name)
 
 
-def _forms(made: Topic, found: Topic) -> tuple[dict[str, Any], dict[str, Any]]:
+def _forms(created: Topic, present: Topic) -> tuple[dict[str, Any], dict[str, Any]]:
     """What a run created and what is there, as documents; without what the broker was left to choose."""
     sides = [
         {
@@ -89,7 +89,7 @@ def _forms(made: Topic, found: Topic) -> tuple[dict[str, Any], dict[str, Any]]:
             "replicas": item.replica_assignments and [list(brokers) for brokers in item.replica_assignments],
             "configs": {key: _normal(key, value) for key, value in item.configs.items()},
         }
-        for item in (made, found)
+        for item in (created, present)
     ]
     chosen = {key for key, value in sides[0].items() if value is not None}
     before, after = ({key: value for key, value in side.items() if key in chosen} for side in sides)
@@ -152,12 +152,14 @@ class Topics(Kind):
 
     def request(self, changes: Iterable[Change], request: ReadRequest) -> ReadRequest:
         """The topics that change, by name, where those are whose replicas move, and the defaults that judged a loss."""
-        known = tuple(changes)
-        moving = tuple(change.after.name for change in known if isinstance(change.after, TopicReplicas))
+        all_changes = tuple(changes)
+        moving = tuple(change.after.name for change in all_changes if isinstance(change.after, TopicReplicas))
         judged = any(
-            isinstance(side, TopicConfigs) and side.effective for item in known for side in (item.before, item.after)
+            isinstance(side, TopicConfigs) and side.effective
+            for item in all_changes
+            for side in (item.before, item.after)
         )
-        return replace(request, topic_names=touched_names(known), layout=moving, broker_defaults=judged)
+        return replace(request, topic_names=touched_names(all_changes), layout=moving, broker_defaults=judged)
 
     def batches(self, steps: Sequence[Step], live: ClusterState) -> Iterator[Sequence[Step]]:
         """No request makes more records than a broker takes."""
@@ -174,7 +176,7 @@ class Topics(Kind):
         if batch:
             yield batch
 
-    def left(self, change: Change, live: ClusterState) -> Left | None:
+    def remaining(self, change: Change, live: ClusterState) -> Remaining | None:
         """The partitions of a topic that are still moving or have yet to, and the bytes that new replicas lack."""
         match change:
             case Update(TopicReplicas(), TopicReplicas(name, new)) if live.layout is not None:
@@ -183,7 +185,7 @@ class Topics(Kind):
                 return None
         moving = [part for part in parts if part.is_moving]
         waiting = [_copied(item, to) for item, to in zip(parts, new, strict=False) if _waits(item, to)]
-        return Left(len(moving), len(waiting), sum(waiting) + sum(item.bytes_left for item in moving))
+        return Remaining(len(moving), len(waiting), sum(waiting) + sum(item.bytes_left for item in moving))
 
     def next_batch(self, change: Change, live: ClusterState, limits: MoveLimits) -> Batch | str:
         """What is moving already, else the next partitions by number, as many as ``limits`` permits, at least one."""

@@ -8,7 +8,7 @@ from typing import Final
 import pytest
 
 from reconciler.apply.kinds import KINDS, kind_of, request_for
-from reconciler.apply.kinds.interface import Batch, Left, ListedKind, Marks, Moved, Right
+from reconciler.apply.kinds.interface import Batch, ListedKind, Marks, Moved, Remaining, Right
 from reconciler.model.acl import CLUSTER_NAME, AclBinding, AclOperation, ResourceType
 from reconciler.model.kinds import listed_types
 from reconciler.model.kinds.client_metrics import ClientMetrics
@@ -84,10 +84,10 @@ def test_what_is_left_is_what_moves_and_what_has_yet_to_and_the_bytes_that_repli
         waiting = [(one, new) for one, new in zip(parts, NEW, strict=True) if one not in moving and one.replicas != new]
         copied = sum(missing(one, new) * one.size for one, new in waiting)
         copied += sum(len(one.adding) * (one.size - 2) for one in moving)
-        found = kind_of(MOVE).left(MOVE, state(parts))
-        assert found == Left(len(moving), len(waiting), copied), parts
-    assert kind_of(MOVE).left(MOVE, state(None)) is None
-    assert kind_of(MOVE).left(MOVE, ClusterState("c", layout=Layout({}))) == Left(0, 0, 0)
+        found = kind_of(MOVE).remaining(MOVE, state(parts))
+        assert found == Remaining(len(moving), len(waiting), copied), parts
+    assert kind_of(MOVE).remaining(MOVE, state(None)) is None
+    assert kind_of(MOVE).remaining(MOVE, ClusterState("c", layout=Layout({}))) == Remaining(0, 0, 0)
 
 
 @pytest.mark.parametrize("limits", [MoveLimits(*pair) for pair in product((1, 2, 3), (1, 7, 12, 100))], ids=str)
@@ -198,7 +198,7 @@ def test_each_change_has_its_right_its_pace_and_nothing_left_but_moves(name: str
     assert [kind.pause_after(change, seconds) for seconds in (0.0, 0.4, 60.0)] == (
         [0.0, 0.4, 1.0] if name == "delete acl" else [0.0] * 3
     )
-    assert (kind.left(change, live) is None) is (name != "replicas")
+    assert (kind.remaining(change, live) is None) is (name != "replicas")
     assert (kind.copying(change, live) is None) is (name != "replicas")
     if not isinstance(change.before or change.after, TopicReplicas | TopicPartitions | TopicConfigs | Topic):
         assert kind.next_batch(change, live, MoveLimits()) == "it is done when it is accepted"
