@@ -124,13 +124,13 @@ class ConfigKind(ListedKind, ABC):
                 Trouble(Code.ITEM_FORM, f"the {noun} has no configs", "add configs, or absent: true"),
                 node,
             )
-        found: dict[str, str] = {}
+        checked: dict[str, str] = {}
         for name, value in configs.values.items() if isinstance(configs, MappingNode) else ():
             if isinstance(value, ScalarNode) and isinstance(configs, MappingNode) and not findings.marks(value):
-                found[name] = self._config(name, configs.keys[name], value, findings)
-        if (why := self.resource.contradiction(found)) is not None and configs is not None:
+                checked[name] = self._config(name, configs.keys[name], value, findings)
+        if (why := self.resource.contradiction(checked)) is not None and configs is not None:
             findings.add(Trouble(Code.SETTING_VALUE, why, "make the first the larger one"), configs)
-        return found
+        return checked
 
     def _config(self, name: str, key: Node, node: ScalarNode, findings: Findings) -> str:
         """A value as a broker prints it, units resolved; a problem is reported, an unknown name as a warning."""

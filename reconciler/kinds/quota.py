@@ -171,10 +171,10 @@ class Quotas(ListedKind, MessageKind):
         for principal, role in sorted(logins.items()):
             name = principal.partition(":")[2]
             ways = (tuple(levels(name, client_id)) for client_id in sorted({"", UNNAMED_ID, *clients.get(name, ())}))
-            if found := sorted({limit for way in ways for limit in tighter(before, after, way)}):
-                said = ", ".join(dict.fromkeys(limit.text for limit in found))
-                by = _by(changes, {limit.by for limit in found})
-                yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {said}", by)
+            if tightened := sorted({limit for way in ways for limit in tighter(before, after, way)}):
+                texts = ", ".join(dict.fromkeys(limit.text for limit in tightened))
+                by = _by(changes, {limit.by for limit in tightened})
+                yield LoginAtRisk(principal, f"{as_name(principal)}, which is {role}, is limited to {texts}", by)
         yield from _of_addresses(before, after, changes) if logins else ()
 
     def declared(
@@ -342,10 +342,10 @@ def _of_addresses(
             continue
         # Gone, an address is under the default.
         way = tuple(levels_of_ip(address, before.values()))
-        found = ", ".join(limit.text for limit in tighter(before, after, way))
+        texts = ", ".join(limit.text for limit in tighter(before, after, way))
         every = "every address without a quota of its own" if address == DEFAULT_NAME else as_name(address)
-        if found:
-            text = f"connections from {every} are limited to {found}: nobody knows the addresses {_OURS}"
+        if texts:
+            text = f"connections from {every} are limited to {texts}: nobody knows the addresses {_OURS}"
             yield LoginAtRisk(str(entity), text, _by(changes, {entity}), certain=address == DEFAULT_NAME)
 
 

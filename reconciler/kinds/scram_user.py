@@ -240,8 +240,8 @@ class ScramUsers(ListedKind, MessageKind):
     def references(self, change: Change) -> tuple[str, ...]:
         """Those of the passwords that are set."""
         user: ScramUser = resource_of(change)
-        found = (user.sources[name].references for name in _passwords_given(change) if name in user.sources)
-        return tuple(dict.fromkeys(reference for references in found for reference in references))
+        given = (user.sources[name].references for name in _passwords_given(change) if name in user.sources)
+        return tuple(dict.fromkeys(reference for references in given for reference in references))
 
     def passwords(self, change: Change) -> Iterator[NewPassword]:
         """Those that somebody knows."""
@@ -361,14 +361,14 @@ class ScramUsers(ListedKind, MessageKind):
         texts, stated = declared_texts(wanted.declaration), declared_texts(before.declaration)
         if before.absent or wanted.absent or stated.keys() - texts.keys():
             return []
-        told = [
-            one
+        splices = [
+            splice
             for key, value in texts.items()
             if stated.get(key) != value
-            for one in with_entry(text, span, key, value)
+            for splice in with_entry(text, span, key, value)
         ]
-        if told or old == new:
-            return told  # the rest is looked at next
+        if splices or old == new:
+            return splices  # the rest is looked at next
         if new.disabled:
             alike = old.values.keys() == new.values.keys() and not old.disabled
             return with_entry(text, span, "disabled", "true") if alike else []
@@ -397,7 +397,7 @@ class ScramUsers(ListedKind, MessageKind):
         number = {"passwordVersion": str(version)} if version or span.get("passwordVersion") is not None else {}
         stands = {key.plain: quoted_text(value.plain) for key, value in span.entries}
         refers = {key: to for key, to in written.items() if key in _REFERENCES.values() and stands.get(key) != to}
-        return [one for key, value in {**number, **refers}.items() for one in with_entry(text, span, key, value)]
+        return [splice for key, value in {**number, **refers}.items() for splice in with_entry(text, span, key, value)]
 
     def named(self, name: str) -> ScramUser:
         """The user."""
@@ -453,10 +453,10 @@ def _passwords_given(change: Change) -> tuple[str, ...]:
 def _user(name: str, given: Mapping[str, CredentialItem], *, disabled: bool) -> ScramUser:
     if disabled:
         return ScramUser(name, dict.fromkeys(given or SCRAM_CODES, DISABLED_ITERATIONS))
-    values = {name: one.iterations + one.password_version for name, one in given.items()}
+    values = {name: credential.iterations + credential.password_version for name, credential in given.items()}
     sources = {
-        name: PasswordSource(one.password or "", one.salt or "", one.salted_password or "")
-        for name, one in given.items()
+        name: PasswordSource(credential.password or "", credential.salt or "", credential.salted_password or "")
+        for name, credential in given.items()
     }
     return ScramUser(name, values, {name: source for name, source in sources.items() if source.references})
 
@@ -538,12 +538,12 @@ def _written(user: ScramUser, mechanism: str) -> dict[str, Written]:
 
 def _bytes(reference: str, secrets: Mapping[str, str]) -> bytes:
     try:
-        found = base64.b64decode(secrets[reference], validate=True)
+        decoded = base64.b64decode(secrets[reference], validate=True)
     except (binascii.Error, ValueError):
         raise ValueError(f"{reference} is not base64") from None
-    if not found:
+    if not decoded:
         raise ValueError(f"{reference} is empty")
-    return found
+    return decoded
 
 
 KIND: Final = ScramUsers()

@@ -103,9 +103,9 @@ def bindings_codec(*, closed: bool) -> Codec[frozenset[AclBinding]]:
 
 
 def read_items(
-    items: Iterable[Any], *, closed: bool, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN
+    items: Iterable[Any], *, closed: bool, patterns: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN
 ) -> frozenset[AclBinding]:
-    """The bindings of the items of ``acls``, asked for one at a time; patterns of ``known`` are these objects.
+    """The bindings of the items of ``acls``, asked for one at a time; equal ``patterns`` are shared.
 
     Raises :class:`SchemaError`, which need not say what is wrong nor where.
     """
@@ -116,7 +116,7 @@ def read_items(
         nonlocal count
         for item in items:
             entries: Iterable[Any]
-            if (pattern := _same_pattern(item, known)) is not None:
+            if (pattern := _same_pattern(item, patterns)) is not None:
                 entries = rows(item[_ENTRIES])
             else:
                 group = read(item)
@@ -127,10 +127,10 @@ def read_items(
                 yield from map(_new_binding, zip(repeat(pattern), row))
 
     # Not of a set, of which it would be a copy with twice the room.
-    found = frozenset(bindings())
-    if len(found) != count:
+    listed = frozenset(bindings())
+    if len(listed) != count:
         raise SchemaError("a binding occurs twice")
-    return found
+    return listed
 
 
 def _same_pattern(item: Any, patterns: Mapping[ResourcePattern, ResourcePattern]) -> ResourcePattern | None:
@@ -144,13 +144,13 @@ def _same_pattern(item: Any, patterns: Mapping[ResourcePattern, ResourcePattern]
 
 def _read_in_order(items: list[Any], group: Record[PatternGroup]) -> frozenset[AclBinding]:
     """The same, raising :class:`SchemaError` with the first problem and its place."""
-    found: set[AclBinding] = set()
+    bindings: set[AclBinding] = set()
     for index, item in enumerate(items):
         try:
-            _add(found, group.read(item))
+            _add(bindings, group.read(item))
         except SchemaError as error:
             raise error.inside(index) from None
-    return frozenset(found)
+    return frozenset(bindings)
 
 
 def _group_codec(read_rows: Callable[[Any], Iterable[Any]] | None = None, *, closed: bool) -> Record[PatternGroup]:
@@ -158,45 +158,45 @@ def _group_codec(read_rows: Callable[[Any], Iterable[Any]] | None = None, *, clo
     return record_of(PatternGroup, closed=closed, codecs={_ENTRIES: entries})
 
 
-def _add(found: set[AclBinding], group: PatternGroup) -> None:
+def _add(bindings: set[AclBinding], group: PatternGroup) -> None:
     pattern = group.pattern
     for index, row in enumerate(group.entries):
         for entry in row:
             binding = AclBinding(pattern, entry)
-            if binding in found:
+            if binding in bindings:
                 raise SchemaError(f"{binding} occurs twice").inside(index).inside(_ENTRIES)
-            found.add(binding)
+            bindings.add(binding)
 
 
 class _Rows:
     """Reads rows; equal entries are one, and equal texts: of one principal there are hundreds."""
 
-    __slots__ = ("_entries", "_known", "_texts")
+    __slots__ = ("_by_row", "_entries", "_texts")
 
     def __init__(self, seen: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] | None = None) -> None:
-        self._known: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] = {} if seen is None else seen
+        self._by_row: dict[tuple[Any, ...], tuple[AccessControlEntry, ...]] = {} if seen is None else seen
         self._entries: dict[AccessControlEntry, AccessControlEntry] = {}
         self._texts: dict[str, str] = {}
 
     def read(self, value: Any) -> list[tuple[AccessControlEntry, ...]]:
         if value.__class__ is not list:
             raise unexpected("an array", value)
-        found: list[tuple[AccessControlEntry, ...]] = []
+        rows: list[tuple[AccessControlEntry, ...]] = []
         try:
             for row in value:
-                found.append(self._row(row))  # noqa: PERF401 - its length is the place of an error
+                rows.append(self._row(row))  # noqa: PERF401 - its length is the place of an error
         except SchemaError as error:
-            raise error.inside(len(found)) from None
-        return found
+            raise error.inside(len(rows)) from None
+        return rows
 
     def _row(self, row: Any) -> tuple[AccessControlEntry, ...]:
         if row.__class__ is not list:
             raise unexpected("an array", row)
         try:
-            found = self._known.get(tuple(row))
+            entries = self._by_row.get(tuple(row))
         except TypeError:  # an array or an object, which is no text
-            found = None
-        return self._new_row(row) if found is None else found
+            entries = None
+        return self._new_row(row) if entries is None else entries
 
     def _new_row(self, row: list[Any]) -> tuple[AccessControlEntry, ...]:
         if len(row) < 4:
@@ -205,11 +205,11 @@ class _Rows:
         principal, host, permission = TEXT.read(row[0]), TEXT.read(row[1]), values.PERMISSION.read(row[2])
         principal, host = item(principal, principal), item(host, host)
         entries = [AccessControlEntry(principal, host, values.OPERATION.read(name), permission) for name in row[3:]]
-        found = tuple(map(self._entries.setdefault, entries, entries))
-        if len(self._known) >= _MOST_ROWS:
-            self._known.clear()
-        self._known[principal, host, *[item(word, word) for word in row[2:]]] = found
-        return found
+        shared = tuple(map(self._entries.setdefault, entries, entries))
+        if len(self._by_row) >= _MOST_ROWS:
+            self._by_row.clear()
+        self._by_row[principal, host, *[item(word, word) for word in row[2:]]] = shared
+        return shared
 
 
 def _write_rows(entries: Iterable[AccessControlEntry]) -> Lines:
@@ -334,10 +334,10 @@ def parse_document(source: str) -> Snapshot:
         raise SnapshotError(error) from None
 
 
-def read_document(file: TextIO, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
+def read_document(file: TextIO, patterns: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
     """As :func:`parse_document`, of a file at its beginning: millions of bindings are read bit by bit.
 
-    A pattern that equals one of ``known`` is that object.
+    A pattern that equals one of ``patterns`` is that object.
 
     Raises ``OSError`` and ``UnicodeDecodeError`` as reading it does.
     """
@@ -345,7 +345,7 @@ def read_document(file: TextIO, known: Mapping[ResourcePattern, ResourcePattern]
         return parse_document(file.read())
     try:
         with without_collector():
-            document = load_streamed(file, "acls", partial(_streamed_bindings, known))
+            document = load_streamed(file, "acls", partial(_streamed_bindings, patterns))
         closed = known_minor(document, FORMAT_VERSION)
         del document["formatVersion"]
         return _codec(closed=closed).read(document)
@@ -356,9 +356,9 @@ def read_document(file: TextIO, known: Mapping[ResourcePattern, ResourcePattern]
 
 
 def _streamed_bindings(
-    known: Mapping[ResourcePattern, ResourcePattern], before: dict[str, Any], items: Iterator[Any]
+    patterns: Mapping[ResourcePattern, ResourcePattern], before: dict[str, Any], items: Iterator[Any]
 ) -> frozenset[AclBinding]:
-    return read_items(items, closed=known_minor(before, FORMAT_VERSION), known=known)
+    return read_items(items, closed=known_minor(before, FORMAT_VERSION), patterns=patterns)
 
 
 def snapshot_schema_text() -> str:
@@ -469,7 +469,7 @@ def _snapshot(broker: BrokerFacts, acls: Any, unreadable_topics: Mapping[str, st
 
 
 def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
-    known = (
+    fields = (
         field("name", values.NAME, "The name.", "orders"),
         field("partitions", nullable(_ONE_OR_MORE), "null where unknown.", 6, attr="num_partitions", default=None),
         field("replicationFactor", nullable(_ONE_OR_MORE), "null where unknown.", 3, default=None),
@@ -490,18 +490,18 @@ def _topics_codec(*, closed: bool) -> Codec[Mapping[str, Topic]]:
         ),
     )
     # These have other words where they are live; any other field is as in plans.
-    named = {item.keyword for item in known}
+    named = {item.keyword for item in fields}
     more = (item for item in record_of(Topic).fields if item.keyword not in named)
-    topic: Record[Topic] = record(Topic, *known, *more, closed=closed)
+    topic: Record[Topic] = record(Topic, *fields, *more, closed=closed)
     plain = array(topic, lines=True)
 
     def read(value: Any) -> Mapping[str, Topic]:
-        found: dict[str, Topic] = {}
+        topics: dict[str, Topic] = {}
         for index, item in enumerate(plain.read(value)):
-            if item.name in found:
+            if item.name in topics:
                 raise SchemaError(f"the topic {item.name!r} occurs twice", f"[{index}].name")
-            found[item.name] = item
-        return found
+            topics[item.name] = item
+        return topics
 
     def write(topics: Mapping[str, Topic]) -> Any:
         return plain.write(tuple(topics.values()))

@@ -97,10 +97,10 @@ def _locked(directory: Path) -> Iterator[int]:
         os.close(descriptor)
 
 
-def _load(path: Path, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
+def _load(path: Path, patterns: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> Snapshot:
     try:
         with path.open(encoding="utf-8") as file:
-            return read_document(file, known)
+            return read_document(file, patterns)
     except OSError as error:
         raise ClusterError(
             "snapshot_unreadable",
@@ -166,10 +166,10 @@ class MemoryCluster(_NoBrokers):
 
     def read(self, request: ReadRequest) -> ClusterState:
         """What ``request`` asks for."""
-        state, known = requested(self.snapshot, request), request.known
-        if not known:
+        state, patterns = requested(self.snapshot, request), request.known
+        if not patterns:
             return state
-        bindings = frozenset(AclBinding(known.get(pattern, pattern), entry) for pattern, entry in state.bindings)
+        bindings = frozenset(AclBinding(patterns.get(pattern, pattern), entry) for pattern, entry in state.bindings)
         return replace(state, bindings=bindings)
 
     def brokers(self) -> frozenset[int]:

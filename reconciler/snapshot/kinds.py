@@ -87,8 +87,8 @@ class ListedKind(Kind):
             if refused is None:
                 there = items.get(item.key, item.with_values({}))
                 items[item.key] = there.with_values(altered(there.values, change.before, change.after))
-        found = frozenset(item for item in items.values() if item.values)
-        return replace(before, state=state.with_listing(self._resource, replace(listing, items=found))), answers
+        remaining = frozenset(item for item in items.values() if item.values)
+        return replace(before, state=state.with_listing(self._resource, replace(listing, items=remaining))), answers
 
 
 class Acls(Kind):
@@ -213,10 +213,10 @@ def _answer(wanted: int, refused: Sequence[Answer]) -> Answer:
 
 
 def _refused(before: Snapshot, replicas: tuple[int, ...]) -> Answer | None:
-    known = before.racks if before.racks is not None else before.broker.broker_ids
+    brokers = before.racks if before.racks is not None else before.broker.broker_ids
     if not replicas or len(set(replicas)) < len(replicas):
         return failed("INVALID_REPLICA_ASSIGNMENT", "The manual partition assignment is empty or names a broker twice.")
-    if known is not None and not {*replicas} <= {*known}:
+    if brokers is not None and not {*replicas} <= {*brokers}:
         message = "The manual partition assignment includes a broker, but no such broker is registered."
         return failed("INVALID_REPLICA_ASSIGNMENT", message)
     return None
@@ -389,8 +389,8 @@ def _add_partitions(before: Snapshot, changes: Sequence[Change]) -> tuple[Cluste
 
 def _raised(topic: Topic, wanted: TopicPartitions) -> Topic:
     """Where the new replicas are is known only if they were assigned and those before them are known."""
-    known = topic.replica_assignments is not None and wanted.assignments is not None
-    assignments = (*(topic.replica_assignments or ()), *(wanted.assignments or ())) if known else None
+    assigned = topic.replica_assignments is not None and wanted.assignments is not None
+    assignments = (*(topic.replica_assignments or ()), *(wanted.assignments or ())) if assigned else None
     return replace(topic, num_partitions=wanted.count, replica_assignments=assignments)
 
 

@@ -54,18 +54,18 @@ def write_commit(
     reader = _CommitReader(str(repository), environment)
     wanted = PurePosixPath(prefix)
     above = [str(parent / PROJECT_NAME) for parent in wanted.parents] if wanted.parts else []
-    found = [entry for entry in reader.listed(commit, [prefix or "."]) if entry.mode != _DIRECTORY]
-    if any(entry.path == wanted and entry.mode == _LINK for entry in found):
+    listed = [entry for entry in reader.listed(commit, [prefix or "."]) if entry.mode != _DIRECTORY]
+    if any(entry.path == wanted and entry.mode == _LINK for entry in listed):
         raise UnreadableCommitError(f"{prefix} is a link in the commit {commit}: name the directory that it leads to")
-    projects = [item for item in reader.listed(commit, above) if str(item.path) in above] if found and above else []
+    projects = [item for item in reader.listed(commit, above) if str(item.path) in above] if listed and above else []
     (destination / ".git").mkdir(parents=True, exist_ok=True)
     # Links last, so that nothing is written through one.
-    entries = sorted({*found, *projects}, key=lambda entry: (entry.mode == _LINK, entry.path))
+    entries = sorted({*listed, *projects}, key=lambda entry: (entry.mode == _LINK, entry.path))
     for start in range(0, len(entries), _BATCH):
         part = entries[start : start + _BATCH]
         for entry, data in zip(part, reader.contents(commit, part), strict=True):
             _write(entry, data, destination)
-    return bool(found)
+    return bool(listed)
 
 
 def _write(entry: _CommitFile, data: bytes, destination: Path) -> None:
@@ -121,7 +121,7 @@ class _CommitReader(NamedTuple):
         except subprocess.SubprocessError as error:
             raise UnreadableCommitError(f"the commit {commit} cannot be read: {error}") from error
         if done.returncode:
-            raise UnreadableCommitError(f"the commit {commit} cannot be read: {said(done.stderr)}")
+            raise UnreadableCommitError(f"the commit {commit} cannot be read: {first_error(done.stderr)}")
         return done.stdout
 
 
@@ -133,7 +133,7 @@ def _inside(path: PurePosixPath, mode: str) -> PurePosixPath:
     return path
 
 
-def said(stderr: bytes) -> str:
+def first_error(stderr: bytes) -> str:
     """The first line that says what is wrong: git ends with advice, and may begin with warnings and hints."""
     lines = [line.strip() for line in stderr.decode("utf-8", "replace").splitlines() if line.strip()]
     wrong = [line for line in lines if not line.lower().startswith(("warning:", "hint:"))]

@@ -176,13 +176,13 @@ class _Reading:
                 if Path(directory, name).is_symlink():
                     self._check_directory_link(Path(directory, name))
             for name in files:
-                found = Path(directory, name)
+                path = Path(directory, name)
                 if not name.startswith(".") and name.lower().endswith(_SUFFIXES):
-                    (links if found.is_symlink() else plain).append(found)
-                elif not name.startswith(".") and (message := broken_link(found)) is not None:
+                    (links if path.is_symlink() else plain).append(path)
+                elif not name.startswith(".") and (message := broken_link(path)) is not None:
                     # It may have led to a directory of manifests, and what these declare would be missing.
-                    self._refuse(Code.UNREADABLE_FILE, found, message, _MEND)
-        read = {os.path.realpath(found) for found in plain}
+                    self._refuse(Code.UNREADABLE_FILE, path, message, _MEND)
+        read = {os.path.realpath(path) for path in plain}
         return plain + [link for link in links if self._is_inside(link) and os.path.realpath(link) not in read]
 
     def read(self, paths: list[Path]) -> list[Source]:
@@ -205,16 +205,16 @@ class _Reading:
             self._refuse(Code.UNREADABLE_FILE, path, "the file's name contains unprintable characters", "rename it")
             return None
         try:
-            found = path.stat()
-            if stat.S_ISREG(found.st_mode) and found.st_size <= MAX_FILE_BYTES:
+            status = path.stat()
+            if stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES:
                 return self._decoded(path, path.read_bytes())
         except OSError as error:
             broken, message = broken_link(path), f"the file cannot be read: {error.strerror}"
             advice = _MEND if broken else "check that it exists and may be read"
             self._refuse(Code.UNREADABLE_FILE, path, broken or message, advice)
             return None
-        if stat.S_ISREG(found.st_mode):
-            message = f"the file has {found.st_size:,} bytes, more than {MAX_FILE_BYTES:,}"
+        if stat.S_ISREG(status.st_mode):
+            message = f"the file has {status.st_size:,} bytes, more than {MAX_FILE_BYTES:,}"
             self._refuse(Code.FILE_TOO_LARGE, path, message, "split it")
         else:
             self._refuse(

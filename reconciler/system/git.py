@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from reconciler.system.commit_files import OWN_REPOSITORY, UnreadableCommitError, said, write_commit
+from reconciler.system.commit_files import OWN_REPOSITORY, UnreadableCommitError, first_error, write_commit
 from reconciler.system.process import child_environment
 
 _SECONDS: Final = 60
@@ -59,10 +59,10 @@ def commit_on_branch(
                 blob = _git(top, "hash-object", "-w", "--stdin", "--no-filters", stdin=text).strip()
                 _git(top, "update-index", "--add", "--cacheinfo", f"{modes[path]},{blob},{names[path]}", more=index)
         tree = _git(top, "write-tree", more=index).strip()
-    made = _git(top, "commit-tree", tree, "-p", head, "-m", message).strip()
+    commit = _git(top, "commit-tree", tree, "-p", head, "-m", message).strip()
     # The last argument: only if there is no such branch.
-    _git(top, "update-ref", f"refs/heads/{branch}", made, "")
-    return made
+    _git(top, "update-ref", f"refs/heads/{branch}", commit, "")
+    return commit
 
 
 def fetch(root: Path, remote: str, reference: str) -> str:
@@ -150,5 +150,5 @@ def _git(directory: Path, *arguments: str, stdin: str = "", more: Mapping[str, s
         raise GitError(f"git cannot be run: {error}") from error
     if done.returncode:
         name = next(word for word in arguments if not word.startswith("-") and "=" not in word)
-        raise GitError(f"git {name}: {said(done.stderr)}")
+        raise GitError(f"git {name}: {first_error(done.stderr)}")
     return done.stdout.decode("utf-8")

@@ -104,9 +104,9 @@ def _whole(descriptor: int) -> int:
     end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - 65_536)
-        found = os.pread(descriptor, end - start, start).rfind(b"\n")
-        if found >= 0:
-            return start + found + 1
+        newline = os.pread(descriptor, end - start, start).rfind(b"\n")
+        if newline >= 0:
+            return start + newline + 1
         end = start
     return 0
 
@@ -235,8 +235,8 @@ class AuditLog:
         if not size:
             return GENESIS
         line, torn = self._last_line(size)
-        found = log_of(line) or self._first_whole()
-        self._log = self._log if found is None else replace(self._log, id=found.id)
+        log = log_of(line) or self._first_whole()
+        self._log = self._log if log is None else replace(self._log, id=log.id)
         if previous_of(line) is None and not _is_torn(line):
             raise RecordError(f"{self._path}: it is not an audit log")
         if torn:
@@ -247,7 +247,7 @@ class AuditLog:
         """The identity in the first line that a crash did not cut short."""
         with open(self._descriptor, "rb", closefd=False) as file:
             file.seek(0)
-            return next((found for line in file if (found := log_of(line.removesuffix(b"\n"))) is not None), None)
+            return next((log for line in file if (log := log_of(line.removesuffix(b"\n"))) is not None), None)
 
     def _last_line(self, size: int) -> tuple[bytes, bool]:
         """The last line, and whether its line end is missing."""
@@ -290,11 +290,11 @@ class LogTail:
         begins = tuple(b'{"record":"%s"' % kind.encode() for kind in kinds)
         try:
             with Path(self._path).open("rb") as file:
-                found = os.fstat(file.fileno())
-                if not stat.S_ISREG(found.st_mode):
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
                     return  # a device has no end
-                if found.st_ino != self._file or found.st_size < self._offset:
-                    self._file, self._offset = found.st_ino, 0  # another file by now
+                if status.st_ino != self._file or status.st_size < self._offset:
+                    self._file, self._offset = status.st_ino, 0  # another file by now
                 file.seek(self._offset)
                 for line in file:
                     if not line.endswith(b"\n"):

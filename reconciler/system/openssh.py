@@ -60,8 +60,8 @@ class Reader:
 
     def number(self) -> int:
         """An unsigned number of four bytes."""
-        found: int = _LENGTH.unpack(self.take(4))[0]
-        return found
+        value: int = _LENGTH.unpack(self.take(4))[0]
+        return value
 
     def string(self) -> bytes:
         """A string."""
@@ -69,9 +69,9 @@ class Reader:
 
     def mpint(self) -> int:
         """A positive number, written in the one way that the protocol allows."""
-        found = self.string()
-        value = int.from_bytes(found, "big")
-        if string(found) != mpint(value):
+        data = self.string()
+        value = int.from_bytes(data, "big")
+        if string(data) != mpint(value):
             raise WireError("a number in it is negative or not written in the shortest form")
         return value
 
@@ -148,8 +148,8 @@ def signed(key: PrivateKey, message: bytes) -> bytes:
     if isinstance(key, ed25519.Ed25519PrivateKey):
         return string(_ED25519) + string(key.sign(message))
     if isinstance(key, rsa.RSAPrivateKey):
-        found = key.sign(message, padding.PKCS1v15(), _RSA_HASHES[_MOST_SECURE_RSA])
-        return string(_MOST_SECURE_RSA) + string(found)
+        signature = key.sign(message, padding.PKCS1v15(), _RSA_HASHES[_MOST_SECURE_RSA])
+        return string(_MOST_SECURE_RSA) + string(signature)
     kind = Reader(public_blob(key)).string()
     first, second = utils.decode_dss_signature(key.sign(message, ec.ECDSA(_CURVES[kind])))
     return string(kind) + string(mpint(first) + mpint(second))
@@ -246,8 +246,8 @@ def _verified(whole: bytes, message: bytes, namespace: bytes) -> bytes:
     blob, purpose, reserved, name, signature = (reader.string() for _ in range(5))
     reader.end()
     if purpose != namespace:
-        made = purpose.decode("ascii", "backslashreplace")
-        raise SignatureError(f"it was made for the namespace {made!r}, not for {namespace.decode()!r}")
+        signed_for = purpose.decode("ascii", "backslashreplace")
+        raise SignatureError(f"it was made for the namespace {signed_for!r}, not for {namespace.decode()!r}")
     if reserved or name not in _HASHES:
         raise WireError("its digest is neither SHA-256 nor SHA-512, or a reserved field is used")
     if not is_signed(blob, _to_sign(message, namespace, name), signature):
@@ -310,8 +310,8 @@ class AllowedSigners:
 
     def signer(self, blob: bytes, namespace: str, at: datetime.datetime) -> frozenset[str] | None:
         """The person whose key may sign for that purpose at that time; ``None``: nobody."""
-        found = (line for line in self.lines if line.blob == blob and line.allows(namespace, at))
-        return next((self.people[same(line.principals[0])] for line in found), None)
+        lines = (line for line in self.lines if line.blob == blob and line.allows(namespace, at))
+        return next((self.people[same(line.principals[0])] for line in lines), None)
 
     def knows(self, blob: bytes) -> bool:
         """Whether the key is anybody's, for whatever purpose and time."""
@@ -390,9 +390,9 @@ def _signer(line: str) -> AllowedSigner:
 def _options(text: str) -> tuple[dict[str, str], str]:
     """Options by name, and what follows them: they begin where no type of key stands."""
     first = re.split(r"[\s,=]", text, maxsplit=1)[0].lower()
-    found: dict[str, str] = {}
+    options: dict[str, str] = {}
     if first not in ("namespaces", "valid-after", "valid-before", "cert-authority"):
-        return found, text
+        return options, text
     more = True
     while more:
         match = _OPTION.match(text)
@@ -401,17 +401,17 @@ def _options(text: str) -> tuple[dict[str, str], str]:
         name, value = match[1].lower(), match[2]
         if name == "cert-authority":
             raise ValueError("cert-authority is not supported: list the key of each person")
-        if name not in ("namespaces", "valid-after", "valid-before") or value is None or name in found:
+        if name not in ("namespaces", "valid-after", "valid-before") or value is None or name in options:
             raise ValueError(f"the option {name!r} is unknown, has no value or stands there twice")
-        found[name], more, text = value, match[3] == ",", text[match.end() :]
-    return found, text
+        options[name], more, text = value, match[3] == ",", text[match.end() :]
+    return options, text
 
 
 def _namespaces(text: str) -> tuple[str, ...]:
-    found = tuple(text.split(","))
-    if not all(found) or any(item.startswith("!") for item in found):
+    names = tuple(text.split(","))
+    if not all(names) or any(item.startswith("!") for item in names):
         raise ValueError("namespaces are names with commas between them, without negation")
-    return found
+    return names
 
 
 def _time(text: str | None) -> datetime.datetime | None:
@@ -422,19 +422,19 @@ def _time(text: str | None) -> datetime.datetime | None:
     if match is None:
         raise ValueError(f"{text!r} is not a time: write YYYYMMDDHHMMSSZ")
     clock = (match[2] or "").ljust(6, "0")
-    found = datetime.datetime.strptime(match[1] + clock, "%Y%m%d%H%M%S")
-    return found.replace(tzinfo=datetime.UTC) if match[3] else found.astimezone()
+    moment = datetime.datetime.strptime(match[1] + clock, "%Y%m%d%H%M%S")
+    return moment.replace(tzinfo=datetime.UTC) if match[3] else moment.astimezone()
 
 
 def _people(lines: Iterable[AllowedSigner]) -> dict[str, frozenset[str]]:
     """Lines that share a principal are of one person."""
-    found: dict[str, frozenset[str]] = {}
+    people: dict[str, frozenset[str]] = {}
     for line in lines:
         names = frozenset(map(same, line.principals))
-        whole = names.union(*_known(names, found))
-        found.update(dict.fromkeys(whole, whole))
-    return found
+        whole = names.union(*_people_with(names, people))
+        people.update(dict.fromkeys(whole, whole))
+    return people
 
 
-def _known(names: Iterable[str], found: dict[str, frozenset[str]]) -> Iterator[frozenset[str]]:
-    return (found[name] for name in names if name in found)
+def _people_with(names: Iterable[str], people: dict[str, frozenset[str]]) -> Iterator[frozenset[str]]:
+    return (people[name] for name in names if name in people)

@@ -25,7 +25,7 @@ class PluginError(Exception):
 
 def names(group: str) -> tuple[str, ...]:
     """The names that other packages give in a group, sorted."""
-    return tuple(sorted(_found(group, tuple(sys.path))))
+    return tuple(sorted(_entry_points(group, tuple(sys.path))))
 
 
 def load(group: str, name: str) -> Any:
@@ -33,7 +33,7 @@ def load(group: str, name: str) -> Any:
 
     Raises ``KeyError`` where there is none, and :class:`PluginError` where two packages have it or it fails to import.
     """
-    points = _found(group, tuple(sys.path))[name]
+    points = _entry_points(group, tuple(sys.path))[name]
     if len(points) > 1:
         packages = " and ".join(package for package, _ in points)
         raise PluginError(f"{group}: {name!r} is in two packages, {packages}: uninstall one")
@@ -47,31 +47,31 @@ def load(group: str, name: str) -> Any:
 
 
 @cache
-def _found(group: str, path: tuple[str, ...]) -> "dict[str, list[tuple[str, EntryPoint]]]":
-    found: dict[str, list[tuple[str, EntryPoint]]] = {}
+def _entry_points(group: str, path: tuple[str, ...]) -> "dict[str, list[tuple[str, EntryPoint]]]":
+    by_name: dict[str, list[tuple[str, EntryPoint]]] = {}
     for place in _declaring(path):
         # Slow to import, and most installations have no package that declares anything.
         from importlib.metadata import Distribution  # noqa: PLC0415
 
         distribution = Distribution.at(place)
         for point in distribution.entry_points.select(group=group):
-            found.setdefault(point.name, []).append((distribution.name, point))
-    return found
+            by_name.setdefault(point.name, []).append((distribution.name, point))
+    return by_name
 
 
 @cache
 def _declaring(path: tuple[str, ...]) -> tuple[Path, ...]:
     """The metadata directories on the path whose entry points have a group of ours; the first of a name counts."""
-    found: dict[str, Path] = {}
+    places: dict[str, Path] = {}
     for name, place in _metadata(path):
-        if name not in found and not name.startswith(_OURS):
+        if name not in places and not name.startswith(_OURS):
             try:
                 text = (place / "entry_points.txt").read_bytes()
             except OSError:
                 continue
             if _SECTION in text:
-                found[name] = place
-    return tuple(found.values())
+                places[name] = place
+    return tuple(places.values())
 
 
 def _metadata(path: tuple[str, ...]) -> Iterator[tuple[str, Path]]:

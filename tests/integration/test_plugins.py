@@ -148,7 +148,7 @@ def test_what_cannot_be_used_is_named_and_stops_nothing_else(
     (other / "broken_package.py").write_text("raise ValueError('broken')\n", encoding="utf-8")
     points = {"broken": "broken_package"}
     _install(other, "broken_package", {"reconciler.commands": points, "reconciler.formats": points})
-    plugins._found.cache_clear()
+    plugins._entry_points.cache_clear()
     plugins._declaring.cache_clear()
     assert run(["--help"]) == Exit.OK
     shown = " ".join(capsys.readouterr().out.split())
@@ -159,7 +159,7 @@ def test_what_cannot_be_used_is_named_and_stops_nothing_else(
 
 def test_two_packages_with_one_name_are_refused(example: Path, failed: str, capsys: pytest.CaptureFixture[str]) -> None:
     _install(example, "second", {"reconciler.formats": {"one-line": "second"}})
-    plugins._found.cache_clear()
+    plugins._entry_points.cache_clear()
     plugins._declaring.cache_clear()
     assert run(["report", failed, "-o", "one-line"]) == Exit.ERROR
     assert "is in two packages" in capsys.readouterr().err
@@ -168,11 +168,11 @@ def test_two_packages_with_one_name_are_refused(example: Path, failed: str, caps
 def test_the_working_directory_adds_nothing(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(example)
     monkeypatch.syspath_prepend(".")
-    plugins._found.cache_clear()
+    plugins._entry_points.cache_clear()
     plugins._declaring.cache_clear()
     assert plugins.names("reconciler.formats") == ()
     plugins._declaring.cache_clear()
-    plugins._found.cache_clear()
+    plugins._entry_points.cache_clear()
 
 
 def test_the_parts_are_those_of_the_metadata() -> None:

@@ -18,7 +18,7 @@ from reconciler.model.state import ClusterState
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, git_source, run_round
 from reconciler.show.rounds import Round, RoundHistory
 from reconciler.snapshot.file import MemoryCluster
-from reconciler.system.commit_files import said
+from reconciler.system.commit_files import first_error
 from tests.unit.workflow.serving import ACLS, CLUSTER, LIVE, OVER, World, git
 
 
@@ -112,7 +112,7 @@ def test_a_directory_of_the_reference_that_is_a_link_is_refused(world: World, tm
     ],
 )
 def test_gits_words_are_those_that_say_what_is_wrong(stderr: str, words: str) -> None:
-    assert said(stderr.encode()).startswith(words)
+    assert first_error(stderr.encode()).startswith(words)
 
 
 def test_without_git_it_says_what_else_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
