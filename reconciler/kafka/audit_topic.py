@@ -50,8 +50,8 @@ class AuditTopic:
                 self._producer.poll(0)
         except (BufferError, KafkaException) as error:
             failed.append(self._settings.redact(str(error)))
-        left = self._producer.flush(_SECONDS + 5)
-        if failed or left:
+        unsent = self._producer.flush(_SECONDS + 5)
+        if failed or unsent:
             raise RecordError(f"topic {self._topic}: {failed[0] if failed else 'not acknowledged in time'}")
 
 
@@ -79,20 +79,20 @@ def read_copy(settings: ClientSettings, topic: str) -> TopicCopy:
 
 
 def _copy(consumer: Consumer, topic: str, settings: ClientSettings) -> TopicCopy:
-    found = consumer.list_topics(topic, timeout=_SECONDS)
-    settings.check_brokers(broker.host for broker in found.brokers.values())
-    known = found.topics[topic]
-    if known.error is not None:
-        raise KafkaException(known.error)
+    metadata = consumer.list_topics(topic, timeout=_SECONDS)
+    settings.check_brokers(broker.host for broker in metadata.brokers.values())
+    topic_metadata = metadata.topics[topic]
+    if topic_metadata.error is not None:
+        raise KafkaException(topic_metadata.error)
     ranges = {
         number: consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=_SECONDS)
-        for number in sorted(known.partitions)
+        for number in sorted(topic_metadata.partitions)
     }
     lines: dict[int, list[bytes]] = {number: [] for number in ranges}
-    left = {number for number, (low, high) in ranges.items() if low < high}
-    consumer.assign([TopicPartition(topic, number, ranges[number][0]) for number in left])
+    unread = {number for number, (low, high) in ranges.items() if low < high}
+    consumer.assign([TopicPartition(topic, number, ranges[number][0]) for number in unread])
     until = time.monotonic() + _SECONDS
-    while left:
+    while unread:
         message = consumer.poll(1.0)
         # No message is no end: only the broker's end-of-partition event says that everything was read.
         if message is None:
@@ -103,7 +103,7 @@ def _copy(consumer: Consumer, topic: str, settings: ClientSettings) -> TopicCopy
         number = message.partition() or 0
         if (error := message.error()) is not None:
             if error.code() == KafkaError._PARTITION_EOF:
-                left.discard(number)
+                unread.discard(number)
                 continue
             raise KafkaException(error)
         value = message.value()

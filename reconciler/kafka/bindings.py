@@ -122,8 +122,10 @@ def unsupported_by_client(binding: AclBinding, no_messages: str | None) -> str |
     return text_problem(binding.pattern.name, binding.entry.principal, binding.entry.host)
 
 
-def read_rows(rows: Iterable[ResourceRow], known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> ListedAcls:
-    """Rows as bindings, on patterns of ``known`` where these are equal.
+def read_rows(
+    rows: Iterable[ResourceRow], patterns: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN
+) -> ListedAcls:
+    """Rows as bindings, on the objects of ``patterns`` where these are equal.
 
     An entry of which a code is lost, or newer than ours, becomes opaque: no plan touches it.
     """
@@ -132,7 +134,7 @@ def read_rows(rows: Iterable[ResourceRow], known: Mapping[ResourcePattern, Resou
     entries: dict[EntryRow, AccessControlEntry | None] = {}
     for resource_type, name, pattern_type, entry_rows in rows:
         pattern = _pattern(resource_type, name, pattern_type)
-        pattern = pattern and known.get(pattern, pattern)
+        pattern = pattern and patterns.get(pattern, pattern)
         for row in entry_rows:
             # Entries repeat on many resources; sharing the objects saves time and memory on large listings.
             if row not in entries:

@@ -65,15 +65,15 @@ class ClientLog(logging.Handler):
         """Keep none yet; ``tell`` is told of every line once."""
         super().__init__()
         self.last = self.timed_out = self.closed = self.lost = ""
-        self._tell, self._told = tell, set[str]()
+        self._tell, self._reported = tell, set[str]()
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep one line: an error, or the timeout of a request. Other warnings are about settings."""
         message = record.getMessage()
         line = broker_words(message.rpartition("]: ")[2])  # after the thread's name
         words = line.partition(" (after ")[0]
-        if words not in self._told:  # the client tries again and again, each time after other milliseconds
-            self._told.add(words)
+        if words not in self._reported:  # the client tries again and again, each time after other milliseconds
+            self._reported.add(words)
             self._tell(line)
         if message.startswith(_TIMEOUT):
             self.last = self.timed_out = line
@@ -86,18 +86,18 @@ class ClientLog(logging.Handler):
 
 def _lost(line: str) -> str:
     """``broker 2 at host:9092`` of a line that says that it cannot be reached; empty for every other line."""
-    found = _UNREACHABLE.match(line)
-    return found["who"] if found else ""
+    match = _UNREACHABLE.match(line)
+    return match["who"] if match else ""
 
 
 def broker_words(line: str) -> str:
     """A line of the log that begins with the broker as people name it: ``broker 1 at host:9092: Connect to …``."""
-    found = _BROKER.match(line)
-    if found is None:
+    match = _BROKER.match(line)
+    if match is None:
         return line
-    address, broker = found["address"], found["broker"]
+    address, broker = match["address"], match["broker"]
     who = f"bootstrap server {address}" if broker == "bootstrap" else f"broker {broker} at {address}"
-    return f"{who}: {line[found.end() :]}"
+    return f"{who}: {line[match.end() :]}"
 
 
 # What is asked of a cluster and how long that took, for ``--verbose``: names of requests, no settings, no contents.
@@ -177,12 +177,12 @@ class AdminConnection:
         self._all_down = False
         self._heard = False
         self._failed = False
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
         self._retired: list[AdminClient] = []
         self._renewing = Lock()
-        self._client, self._since = self._made(), time.monotonic()
+        self._client, self._since = self._new_client(), time.monotonic()
 
-    def _made(self) -> AdminClient:
+    def _new_client(self) -> AdminClient:
         """A client that knows nothing of the brokers yet; raises :class:`ClusterError` if it refuses a setting."""
         settings = self.settings
         logger = logging.Logger("kafka-client", logging.INFO)
@@ -222,13 +222,13 @@ class AdminConnection:
             self._tell()
             self._log.lost, self._failed = "", False
             self._retired.append(self._client)
-            self._client, self._since = self._made(), time.monotonic()
+            self._client, self._since = self._new_client(), time.monotonic()
             self._close_retired(_MOST_RETIRED)
 
     def _tell(self) -> None:
         who = self._log.lost or "the cluster"
-        if who not in self._told:
-            self._told.add(who)
+        if who not in self._reported:
+            self._reported.add(who)
             _LOG.warning("%s", self.settings.redact(f"{who} does not answer, trying others"))
 
     def _ask_for_controller(self) -> None:

@@ -97,9 +97,9 @@ def _codes(client: AdminClient, listed: list[Any], log: CodeLog) -> list[EntryCo
     if not any(None in item for item in returned):
         return returned
     end = time.monotonic() + _LOG_SECONDS
-    while (found := with_logged(listed, log.codes)) is None and time.monotonic() < end:
+    while (logged := with_logged(listed, log.codes)) is None and time.monotonic() < end:
         client.poll(_POLL_SECONDS)
-    return returned if found is None else found
+    return returned if logged is None else logged
 
 
 def _rows(

@@ -59,10 +59,10 @@ def _described(client: KafkaAdminClient, kind: int, names: list[str]) -> Iterato
     resource = DescribeConfigsRequest.DescribeConfigsResource
     resources = [resource(resource_type=kind, resource_name=name, configuration_keys=None) for name in names]
     request = DescribeConfigsRequest(resources=resources, include_synonyms=False, include_documentation=False)
-    found = {result.resource_name: result for result in read(client, request).results}
-    if missing := [name for name in names if name not in found]:
+    results = {result.resource_name: result for result in read(client, request).results}
+    if missing := [name for name in names if name not in results]:
         raise errors.KafkaError(f"the broker's answer leaves out {missing[0]}")
-    yield from (found[name] for name in names)
+    yield from (results[name] for name in names)
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:
@@ -158,20 +158,20 @@ class _Reader:
 
     def _synonym(self) -> tuple[str | None, int]:
         self._text()
-        found = self._text(), self._number(1)
+        synonym = self._text(), self._number(1)
         self._tags()
-        return found
+        return synonym
 
     def _number(self, size: int) -> int:
         return int.from_bytes(self._take(size), "big", signed=True)
 
     def _varint(self) -> int:
-        found = shift = 0
+        value = shift = 0
         while True:
             byte = self._take(1)[0]
-            found |= (byte & 0x7F) << shift
+            value |= (byte & 0x7F) << shift
             if byte < 0x80:
-                return found
+                return value
             shift += 7
             if shift > 28:
                 raise ValueError("a length has too many bytes")
@@ -190,11 +190,11 @@ class _Reader:
             self._take(self._varint())
 
     def _take(self, size: int) -> bytes:
-        found = self._data[self._at : self._at + size]
-        if len(found) != size:
+        data = self._data[self._at : self._at + size]
+        if len(data) != size:
             raise ValueError("the answer ends in the middle")
         self._at += size
-        return found
+        return data
 
 
 _TOPIC: Final = 2
@@ -241,7 +241,7 @@ def decoded_as_bytes() -> Iterator[None]:
 
 
 def _own(client: KafkaAdminClient, task: Task) -> Reply:
-    """``("configs", told, defaults)``: for each topic its own configs, or an error's code, name and message.
+    """``("configs", answers, defaults)``: for each topic its own configs, or an error's code, name and message.
 
     ``defaults`` are the configs with the values that they would have without one on the topic.
     """
@@ -249,23 +249,25 @@ def _own(client: KafkaAdminClient, task: Task) -> Reply:
     names = task["names"]
     groups = [names[start : start + _AT_ONCE] for start in range(0, len(names), _AT_ONCE)]
     with decoded_as_bytes():
-        told = _told(client, deque(zip(groups, cycle(brokers), strict=False)), max(1, len(brokers)) * _IN_FLIGHT)
-        first = next((name for name, found in told.items() if isinstance(found, dict)), None)
+        answers = _answers_of(
+            client, deque(zip(groups, cycle(brokers), strict=False)), max(1, len(brokers)) * _IN_FLIGHT
+        )
+        first = next((name for name, answer in answers.items() if isinstance(answer, dict)), None)
         if first is None:
-            return ("configs", told, [])
+            return ("configs", answers, [])
         ((_, code, _, configs),) = _asked(client, [first], None, synonyms=True)
     if code:
         return ("failed", f"the defaults of topic {first} were refused")
-    return ("configs", told, list(_defaults(configs)))
+    return ("configs", answers, list(_defaults(configs)))
 
 
-def _told(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int]], workers: int) -> dict[str, Any]:
+def _answers_of(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int]], workers: int) -> dict[str, Any]:
     """What each group is answered, by two connections: a broker performs what comes on one of them one by one."""
-    told: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
 
     def work(client: KafkaAdminClient) -> None:
         while (group := _next(groups)) is not None:
-            told.update(_outcomes(_asked(client, *group)))
+            answers.update(_outcomes(_asked(client, *group)))
 
     def work_beside() -> None:
         if len(groups) <= workers or (other := _beside(client)) is None:
@@ -278,7 +280,7 @@ def _told(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int]], wo
     with ThreadPoolExecutor(2 * workers) as pool:
         for item in [*(pool.submit(work, client) for _ in range(workers)), pool.submit(work_beside)]:
             item.result()
-    return told
+    return answers
 
 
 def _next(groups: deque[tuple[Sequence[str], int]]) -> tuple[Sequence[str], int] | None:
@@ -311,13 +313,13 @@ def _asked(
     return results
 
 
-def _as_read(one: Any) -> tuple[str, int, str | None, Configs]:
+def _as_read(result: Any) -> tuple[str, int, str | None, Configs]:
     """A result that the library has decoded."""
     configs = [
         (entry.name, entry.value, entry.config_source, [(same.value, same.source) for same in entry.synonyms or ()])
-        for entry in one.configs or ()
+        for entry in result.configs or ()
     ]
-    return one.resource_name, one.error_code, one.error_message, configs
+    return result.resource_name, result.error_code, result.error_message, configs
 
 
 def _outcomes(results: Sequence[tuple[str, int, str | None, Configs]]) -> Iterator[tuple[str, Any]]:
@@ -330,10 +332,10 @@ def _outcomes(results: Sequence[tuple[str, int, str | None, Configs]]) -> Iterat
 
 def _defaults(configs: Configs) -> Iterator[tuple[str, str]]:
     for name, value, source, synonyms in configs:
-        known = [(value, source), *synonyms]
-        found = next((text for text, origin in known if origin != OWN), None)
-        if found is not None:
-            yield name, found
+        values = [(value, source), *synonyms]
+        default = next((text for text, origin in values if origin != OWN), None)
+        if default is not None:
+            yield name, default
 
 
 #: All that have configs under a name, and the outcome of each alteration; own configs and defaults of named topics.

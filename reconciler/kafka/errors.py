@@ -90,9 +90,9 @@ class ClientFailure(NamedTuple):
 
     def answer(self) -> Answer:
         """The outcome of an item with this failure."""
-        known = self.code in _RETRIABLE or self.code in _REFUSED or self.never_sent
-        verdict = AnswerStatus.FAILED if known else AnswerStatus.UNKNOWN
-        return Answer(verdict, self.name, self.message, retriable=known and self.retriable)
+        certain = self.code in _RETRIABLE or self.code in _REFUSED or self.never_sent
+        verdict = AnswerStatus.FAILED if certain else AnswerStatus.UNKNOWN
+        return Answer(verdict, self.name, self.message, retriable=certain and self.retriable)
 
 
 def failure(code: int, client_name: str, message: str) -> ClientFailure:
@@ -134,8 +134,8 @@ class CodeLog(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Keep a code."""
-        if found := _TEXT.search(record.getMessage()):
-            self.codes.append((found[1], int(found[2])))
+        if match := _TEXT.search(record.getMessage()):
+            self.codes.append((match[1], int(match[2])))
 
 
 def as_returned(listed: Iterable[Any]) -> list[EntryCodes]:
@@ -157,7 +157,7 @@ def with_logged(listed: Sequence[Any], logged: Sequence[LoggedCode]) -> list[Ent
     They do not if lines of the log are missing, or if two resources follow each other that differ in nothing but a lost
     code: the log has a line more than the answer shows resources.
     """
-    codes, found = iter(logged), list[EntryCodes]()
+    codes, entry_codes = iter(logged), list[EntryCodes]()
     place: tuple[object, ...] | None = None
     kind = pattern = None
     try:
@@ -170,10 +170,10 @@ def with_logged(listed: Sequence[Any], logged: Sequence[LoggedCode]) -> list[Ent
                 pattern = returned.pattern_type or _next(codes, "resource pattern type")
             operation = returned.operation or _next(codes, "acl operation")
             permission = returned.permission_type or _next(codes, "acl permission type")
-            found.append(EntryCodes(kind or None, pattern or None, operation or None, permission or None))
+            entry_codes.append(EntryCodes(kind or None, pattern or None, operation or None, permission or None))
     except LookupError:
         return None
-    return None if next(codes, None) is not None else found
+    return None if next(codes, None) is not None else entry_codes
 
 
 def _next(codes: Iterable[LoggedCode], of: str) -> int:
@@ -202,7 +202,7 @@ class _Seen(NamedTuple):
     """The line, what it matched, and the client's ``security.protocol``."""
 
     line: str
-    found: re.Match[str]
+    match: re.Match[str]
     protocol: str
 
     @property
@@ -234,7 +234,7 @@ def connection_problem(line: str, protocol: str) -> ConnectionProblem | None:
     ``line`` has no secrets; ``protocol`` is the client's ``security.protocol``.
     """
     for pattern, tell in _KNOWN:
-        if (found := pattern.search(line)) and (problem := tell(_Seen(line, found, protocol.upper()))):
+        if (match := pattern.search(line)) and (problem := tell(_Seen(line, match, protocol.upper()))):
             detail = _WHEN.sub("", _SERVER.sub("", line)).strip()
             return problem._replace(message=f"{problem.message} ({detail})")
     return None
@@ -242,10 +242,10 @@ def connection_problem(line: str, protocol: str) -> ConnectionProblem | None:
 
 def file_problem(message: str, config: Mapping[str, str]) -> ConnectionProblem | None:
     """Which file of the settings the client could not use; ``None`` if ``message`` is about none."""
-    found = _FILE.search(message)
-    if found is None or found["key"] not in config:
+    match = _FILE.search(message)
+    if match is None or match["key"] not in config:
         return None
-    key, path = found["key"], config[found["key"]]
+    key, path = match["key"], config[match["key"]]
     if not os.access(path, os.R_OK):
         why, advice = "there is no such file, or it may not be read", "Check the path: it is one on this machine."
     elif key == "ssl.key.location" and _is_encrypted(path):
@@ -308,9 +308,9 @@ def _no_sasl(seen: _Seen) -> ConnectionProblem:
 
 
 def _other_mechanism(seen: _Seen) -> ConnectionProblem:
-    offered = seen.found["offered"].replace(",", ", ")
+    offered = seen.match["offered"].replace(",", ", ")
     return ConnectionProblem(
-        f"{seen.where} does not offer the SASL mechanism {seen.found['ours']}: it offers {offered}",
+        f"{seen.where} does not offer the SASL mechanism {seen.match['ours']}: it offers {offered}",
         "Set sasl.mechanism to one that it offers.",
     )
 
@@ -325,14 +325,14 @@ def _wrong_login(seen: _Seen) -> ConnectionProblem:
 
 def _unknown_host(seen: _Seen) -> ConnectionProblem:
     return ConnectionProblem(
-        f"there is no host {seen.found['name'].rpartition(':')[0]}",
+        f"there is no host {seen.match['name'].rpartition(':')[0]}",
         "Check the spelling in bootstrapServers, and that this machine can resolve the name.",
     )
 
 
 def _nothing_there(seen: _Seen) -> ConnectionProblem:
     return ConnectionProblem(
-        f"nothing listens at {seen.found['place']}",
+        f"nothing listens at {seen.match['place']}",
         "Check host and port in the bootstrap servers, and that the broker is up.",
     )
 
@@ -399,8 +399,8 @@ def redact(text: str, secrets: Iterable[str]) -> str:
 
     A line of a secret of several lines, such as a key, counts as a secret too.
     """
-    found = any(form in text for secret in secrets for part in _parts(secret) for form in _forms(part))
-    return PLACEHOLDER if found else text
+    revealed = any(form in text for secret in secrets for part in _parts(secret) for form in _forms(part))
+    return PLACEHOLDER if revealed else text
 
 
 def _parts(secret: str) -> Iterator[str]:
@@ -443,9 +443,9 @@ WITHOUT_MESSAGES: Final = (
 
 @dataclass(slots=True)
 class FirstContact:
-    """Whether kafka-python connected in this run (``made``), or why it is not used in the rest of it (``failure``)."""
+    """Whether kafka-python connected in this run (``established``), or why it is used no more (``failure``)."""
 
-    made: bool = False
+    established: bool = False
     failure: str = ""
     _untold: str = ""
 

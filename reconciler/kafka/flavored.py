@@ -81,11 +81,11 @@ class FlavoredCluster:
         Where the second request fails, the value between stays: the answer says so, and the next plan shows it.
         """
         firsts = {place: step for place, change in enumerate(changes) if (step := self._first_step(change))}
-        told = dict(
+        first_answers = dict(
             zip(firsts, self.inner.send([step.change for step in firsts.values()]) if firsts else [], strict=True)
         )
-        rest = [place for place in range(len(changes)) if place not in told or told[place].good]
-        answers = told | dict(
+        rest = [place for place in range(len(changes)) if place not in first_answers or first_answers[place].good]
+        answers = first_answers | dict(
             zip(rest, self.inner.send([changes[place] for place in rest]) if rest else [], strict=True)
         )
         return [

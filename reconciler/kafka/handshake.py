@@ -174,7 +174,7 @@ def log_in(settings: ClientSettings, name: str, mechanism: str, password: str) -
     for what, text in (("name", name), ("password", password)):
         if text != without_leading_blanks(text):
             return LoginAnswer(None, f"the {what} begins with a blank, which our client drops and Java's keeps")
-    told: list[KafkaError] = []
+    reported: list[KafkaError] = []
     config: dict[str, Any] = {key: value for key, value in settings.config.items() if not key.startswith("sasl.")}
     config |= {
         "sasl.mechanism": mechanism,
@@ -183,7 +183,7 @@ def log_in(settings: ClientSettings, name: str, mechanism: str, password: str) -
         # One try is one try: librdkafka would log in again and again by itself.
         "reconnect.backoff.ms": int(2 * _SECONDS * 1000),
         "reconnect.backoff.max.ms": int(2 * _SECONDS * 1000),
-        "error_cb": told.append,
+        "error_cb": reported.append,
     }
     try:
         client = AdminClient(config, logger=_QUIET)
@@ -194,14 +194,14 @@ def log_in(settings: ClientSettings, name: str, mechanism: str, password: str) -
     with client:
         asked = client.describe_cluster(request_timeout=_SECONDS)
         end = time.monotonic() + _SECONDS
-        while not asked.done() and not _refusals(told) and time.monotonic() < end:
+        while not asked.done() and not _refusals(reported) and time.monotonic() < end:
             client.poll(0)
             wait((asked,), timeout=_POLL_SECONDS)
-        if refused := _refusals(told):
+        if refused := _refusals(reported):
             return refusal(settings.redact(refused[0].str()))
         if asked.done() and asked.exception() is None:
             return LoginAnswer(True)
-        why = told[-1].str() if told else "no broker answered in time"
+        why = reported[-1].str() if reported else "no broker answered in time"
         return LoginAnswer(None, settings.redact(why))
 
 
@@ -210,8 +210,8 @@ def refusal(text: str) -> LoginAnswer:
     return LoginAnswer(None if _NO_MECHANISM in text else False, text)
 
 
-def _refusals(told: list[KafkaError]) -> list[KafkaError]:
-    return [error for error in told if error.code() == errors.AUTHENTICATION]
+def _refusals(reported: list[KafkaError]) -> list[KafkaError]:
+    return [error for error in reported if error.code() == errors.AUTHENTICATION]
 
 
 # What single nodes enforce: each is asked by its id about a topic that does not exist.
@@ -235,7 +235,7 @@ class KafkaProbe:
         """
         self._connection = AdminConnection(settings)
         self._forwarding = AdminConnection(settings)
-        self._known: list[int] = []
+        self._broker_ids: list[int] = []
         self._turn = itertools.count()
 
     def close(self) -> None:
@@ -245,9 +245,9 @@ class KafkaProbe:
 
     def brokers(self) -> frozenset[int]:
         """See ``ports``."""
-        found = frozenset(broker.id for broker in handshake_with(self._connection).brokers)
-        self._known = sorted(found)
-        return found
+        brokers = frozenset(broker.id for broker in handshake_with(self._connection).brokers)
+        self._broker_ids = sorted(brokers)
+        return brokers
 
     def ask(self, topic: str, nodes: Collection[int]) -> Mapping[int, ProbeAnswer]:
         """See ``ports``; all nodes are asked at once."""
@@ -278,7 +278,7 @@ class KafkaProbe:
             incremental_operation=AlterConfigOpType.SET,
         )
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[entry])
-        by = self._known or sorted(self.brokers())
+        by = self._broker_ids or sorted(self.brokers())
         futures = self._forwarding.admin.incremental_alter_configs(
             [resource], validate_only=True, request_timeout=ASK_SECONDS, broker=by[next(self._turn) % len(by)]
         )

@@ -96,16 +96,16 @@ class ListedKind(Kind):
 
     @cached_property
     def _special(self) -> SentKind:
-        found: SentKind = listed_kind(self.resource)
-        return found
+        kind: SentKind = listed_kind(self.resource)
+        return kind
 
     def read(self, session: ReadSession, state: ClusterState) -> ClusterState:
         """All of them, if requested; the reason, if they cannot be read."""
         listing: Listing[ListedItem] = Listing(may_alter=self._special.may_alter(session.handshake))
         if self.resource.KIND in session.request.listings:
             readable = self._special.may_read(session.handshake)
-            found = self._listed(session.connection.settings) if readable else self._refused
-            listing = replace(listing, gap=found) if isinstance(found, str) else replace(listing, items=found)
+            listed = self._listed(session.connection.settings) if readable else self._refused
+            listing = replace(listing, gap=listed) if isinstance(listed, str) else replace(listing, items=listed)
         return state.with_listing(self.resource, listing)
 
     def _listed(self, settings: ClientSettings) -> frozenset[ListedItem] | str:
@@ -142,10 +142,12 @@ class ListedKind(Kind):
         """
         if only_validate and not self.resource.CAN_VALIDATE:
             return [NOT_VALIDATED] * len(changes)
-        unusable = {n: found for n, item in enumerate(changes) if (found := self._unusable(item, connection.settings))}
+        unusable = {
+            n: answer for n, item in enumerate(changes) if (answer := self._unusable(item, connection.settings))
+        }
         due = [change for n, change in enumerate(changes) if n not in unusable]
-        told = iter(self._sent(connection, due, only_validate=only_validate) if due else ())
-        return [unusable[n] if n in unusable else next(told) for n in range(len(changes))]
+        answers = iter(self._sent(connection, due, only_validate=only_validate) if due else ())
+        return [unusable[n] if n in unusable else next(answers) for n in range(len(changes))]
 
     def _unusable(self, change: Change, settings: ClientSettings) -> Answer | None:
         try:
@@ -159,9 +161,9 @@ class ListedKind(Kind):
         sent = [(change,) if only_validate else parts(change) for change in changes]
         answers = [DONE] * len(changes)
         for number in range(max(map(len, sent))):
-            due = [n for n, found in enumerate(sent) if number < len(found) and answers[n].good]
-            told = self.requested(connection, [sent[n][number] for n in due], only_validate=only_validate)
-            for n, answer in zip(due, told, strict=True):
+            due = [n for n, change_parts in enumerate(sent) if number < len(change_parts) and answers[n].good]
+            replies = self.requested(connection, [sent[n][number] for n in due], only_validate=only_validate)
+            for n, answer in zip(due, replies, strict=True):
                 begun = number > 0 and not answer.good
                 answers[n] = replace(answer, status=AnswerStatus.UNKNOWN) if begun else answer
         return answers
@@ -205,17 +207,17 @@ class Acls(Kind):
         """The listing, once it is complete and checked."""
         if session.listing is None:
             return state
-        found = checked_listing(session.connection, session.handshake, session.listing.result(session.request.known))
-        listing = found.listing
+        checked = checked_listing(session.connection, session.handshake, session.listing.result(session.request.known))
+        listing = checked.listing
         return replace(
             state,
             bindings=listing.bindings,
             opaque=listing.opaque,
-            acl_gap=found.gap,
-            kafka_version=found.rules.version,
-            kafka_version_gap=found.rules.gap,
-            metadata_version=found.rules.level,
-            share_version=found.rules.share_version,
+            acl_gap=checked.gap,
+            kafka_version=checked.rules.version,
+            kafka_version_gap=checked.rules.gap,
+            metadata_version=checked.rules.level,
+            share_version=checked.rules.share_version,
         )
 
     def send(
@@ -238,12 +240,12 @@ class Acls(Kind):
         client_type = admin.AclBinding if creates else admin.AclBindingFilter
         items = [_item(client_type, item) for item, other in zip(bindings, apart, strict=True) if not other]
         sent = begin_request(connection, call, items)
-        told = _by_messages(
+        message_answers = _by_messages(
             connection, [item for item, other in zip(bindings, apart, strict=True) if other], creates=creates
         )
 
         def answers() -> list[Answer]:
-            by_client, by_messages = iter(sent()), iter(told)
+            by_client, by_messages = iter(sent()), iter(message_answers)
             return [next(by_messages if other else by_client) for other in apart]
 
         return answers
@@ -318,18 +320,18 @@ class Topics(Kind):
         wanted = set(session.seen if request.all_topics else ())
         if gap or not request.all_topics:
             wanted.update(request.topic_names)
-        found = read_topics(connection, wanted) if wanted else TopicReadResult()
+        read = read_topics(connection, wanted) if wanted else TopicReadResult()
         brokers = [broker.id for broker in session.handshake.brokers]
         return replace(
             state,
-            topics=found.topics,
-            unreadable_topics=found.unreadable,
+            topics=read.topics,
+            unreadable_topics=read.unreadable,
             topic_gap=gap,
             topic_names=frozenset() if request.all_topics else frozenset(session.seen),
-            broker_defaults={**found.defaults, **broker_defaults(connection, brokers)}
+            broker_defaults={**read.defaults, **broker_defaults(connection, brokers)}
             if request.broker_defaults
             else {},
-            under_replicated=frozenset(found.under_replicated),
+            under_replicated=frozenset(read.under_replicated),
             layout=read_layout(connection.settings, request.layout) if request.layout else None,
         )
 

@@ -228,8 +228,8 @@ class AclListing:
         self._principals = principals
         self._child.begin(principals)
 
-    def result(self, known: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> ListingResult:
-        """The listing, which is begun if necessary, on patterns of ``known`` where these are equal.
+    def result(self, patterns: Mapping[ResourcePattern, ResourcePattern] = NONE_KNOWN) -> ListingResult:
+        """The listing, which is begun if necessary, on the objects of ``patterns`` where these are equal.
 
         Raises :class:`ClusterError` if the cluster refused it, or if every reader failed. With ``AclReader.CLIENT`` and
         ``AclReader.SHARDS`` a refused listing is empty: the caller has to prove the right to list.
@@ -247,11 +247,11 @@ class AclListing:
                         finalized, supported, share_version = levels[0]
                         rules = rules_of(finalized, supported)._replace(share_version=share_version)
                     if reader is AclReader.MESSAGES:
-                        self._settings.first_contact.made = True
+                        self._settings.first_contact.established = True
                     elif troubles:
                         self._settings.first_contact.note(_other_reader(troubles))
                     with without_collector():
-                        return ListingResult(cluster_id, read_rows(rows, known), reader, gap, rules)
+                        return ListingResult(cluster_id, read_rows(rows, patterns), reader, gap, rules)
                 # The cluster's word: another reader would be refused too, or take the refusal for an empty listing.
                 case ("refused", code, name, message):
                     raise refusal(code, name, self._settings.redact(message))
@@ -277,8 +277,8 @@ class AclListing:
 def features(settings: ClientSettings) -> dict[str, int] | None:
     """The cluster's finalized features by name, or ``None`` if they cannot be read."""
     match ask(settings, "features"):
-        case ("features", found):
-            return dict(found)
+        case ("features", levels):
+            return dict(levels)
         case _:
             return None
 
@@ -288,8 +288,8 @@ def log_dir_sizes(settings: ClientSettings, partitions: Mapping[str, Sequence[in
     match ask(settings, "sizes", partitions={name: list(ids) for name, ids in partitions.items()}):
         case None:
             return f"kafka-python, which reads it, {no_messages(settings)}"
-        case ("sizes", found):
-            return dict(found)
+        case ("sizes", sizes):
+            return dict(sizes)
         case ("failed", text):
             return settings.redact(str(text))
         case _:
@@ -340,7 +340,7 @@ def asking(settings: ClientSettings, question: str, **about: Any) -> Iterator[Ca
         if reply[0] == "unconnected":
             settings.first_contact.give_up(settings.redact(reply[1]))
             return None
-        settings.first_contact.made |= reply[0] not in ("died", "failed", "unsent")
+        settings.first_contact.established |= reply[0] not in ("died", "failed", "unsent")
         return reply
 
     try:
@@ -372,9 +372,9 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
             "this cluster has no authorizer, so it has no ACLs",
             "Set authorizer.class.name on brokers and controllers, or do not manage ACLs here.",
         )
-    known = errors.NAMES.get(code, name or f"ERROR_{code}")
+    code_name = errors.NAMES.get(code, name or f"ERROR_{code}")
     return ClusterError(
-        known,
+        code_name,
         "the broker failed to list the ACLs" if code == errors.UNKNOWN_SERVER_ERROR else message or "refused",
         "Look into the broker's log: an authorizer of another make, such as Open Policy Agent's, may keep no ACLs.",
     )
@@ -383,7 +383,7 @@ def refusal(code: int, name: str = "", message: str = "") -> ClusterError:
 def _task(reader: AclReader, settings: ClientSettings) -> dict[str, Any] | None:
     if reader is AclReader.MESSAGES:
         carried = None if settings.first_contact.failure else kafka_python_settings(settings)
-        first = not settings.first_contact.made
+        first = not settings.first_contact.established
         timeout = settings.request_timeout
         patience = min(errors.FIRST_CONTACT_SECONDS, timeout) if first else timeout
         about = {"timeout": timeout, "write_timeout": settings.write_timeout, "first": first, "patience": patience}

@@ -139,30 +139,32 @@ def _connected(task: Task) -> KafkaAdminClient:
     log.setLevel(logging.DEBUG)
     log.propagate = False
     log.addHandler(progress)
-    made: list[KafkaAdminClient | Exception] = []
+    clients: list[KafkaAdminClient | Exception] = []
     steps = quiet = tries = 0
     # Ticks and not a clock: on a machine that is too busy to run this process, its broker is not late.
-    while len(made) < max(tries, 1) and quiet * _TICK_SECONDS < task["patience"] and not progress.refused:
+    while len(clients) < max(tries, 1) and quiet * _TICK_SECONDS < task["patience"] and not progress.refused:
         if tries < _MOST_TRIES and quiet >= tries * _NEXT_TRY_TICKS:
             # It waits in its constructor, for a broker that stands still too, and takes all the time that it is given.
-            thread = threading.Thread(target=lambda number=tries: made.append(_made(task, number)), daemon=True)
+            thread = threading.Thread(
+                target=lambda number=tries: clients.append(_client_or_error(task, number)), daemon=True
+            )
             thread.start()
             tries += 1
         thread.join(_TICK_SECONDS)
-        if any(isinstance(item, KafkaAdminClient) for item in made):
+        if any(isinstance(item, KafkaAdminClient) for item in clients):
             break
         steps, quiet = (len(progress.steps), 0) if len(progress.steps) > steps else (steps, quiet + 1)
     log.removeHandler(progress)
     log.setLevel(logging.CRITICAL)
-    for item in made:
+    for item in clients:
         if isinstance(item, KafkaAdminClient):
             return item
-    why = progress.problem or (made[0] if made else None)
+    why = progress.problem or (clients[0] if clients else None)
     silent = f"no broker got further with it for {task['patience']:.0f} s"
     raise _UnconnectedError(silent if why is None else f"{type(why).__name__}: {why}")
 
 
-def _made(task: Task, number: int) -> KafkaAdminClient | Exception:
+def _client_or_error(task: Task, number: int) -> KafkaAdminClient | Exception:
     """A client that asks the bootstrap servers in turn, from another one with each ``number``."""
     milliseconds = int(task["timeout"] * 1000)
     settings = dict(task["settings"])
@@ -218,8 +220,8 @@ def _metadata_levels(client: KafkaAdminClient) -> tuple[int, int, int] | None:
     except errors.KafkaError:
         return None  # the listing is whole without it
     name = "metadata.version"
-    told = name in finalized and name in supported
-    return (finalized[name], supported[name], finalized.get("share.version", 0)) if told else None
+    complete = name in finalized and name in supported
+    return (finalized[name], supported[name], finalized.get("share.version", 0)) if complete else None
 
 
 def _levels(client: KafkaAdminClient) -> tuple[dict[str, int], dict[str, int]]:
@@ -309,19 +311,19 @@ def _time(client: KafkaAdminClient, _: Task) -> Reply:
     topic = DescribeQuorumRequest.TopicData
     wanted = topic(topic_name="__cluster_metadata", partitions=[topic.PartitionData(partition_index=0)])
     try:
-        found = read(client, DescribeQuorumRequest(topics=[wanted]), patience=CONTROLLER_MS)
+        quorum = read(client, DescribeQuorumRequest(topics=[wanted]), patience=CONTROLLER_MS)
     except errors.KafkaError as error:
         return ("failed", f"{type(error).__name__}: {error}")
-    if found.error_code:
-        return refused(found)
-    told = [
+    if quorum.error_code:
+        return refused(quorum)
+    times = [
         getattr(replica, name, -1)
-        for topic in found.topics
+        for topic in quorum.topics
         for partition in topic.partitions
         for replica in (*partition.current_voters, *partition.observers)
         for name in _TIMES
     ]
-    return ("time", max(told, default=-1))
+    return ("time", max(times, default=-1))
 
 
 _QUESTIONS: Final[Mapping[str, Question]] = {
@@ -340,14 +342,14 @@ def _question(name: str) -> Question:
     module, _, question = name.rpartition(".")
     if not module:
         return _QUESTIONS[question]
-    found: Question = import_module(f"reconciler.kafka.{module}_messages").QUESTIONS[question]
-    return found
+    function: Question = import_module(f"reconciler.kafka.{module}_messages").QUESTIONS[question]
+    return function
 
 
 def _cluster_id(client: KafkaAdminClient) -> str | None:
     """The cluster of this very connection. Private API: the public ``describe_cluster`` is one more request."""
-    found: str | None = client._manager.cluster.cluster_id
-    return found
+    cluster_id: str | None = client._manager.cluster.cluster_id
+    return cluster_id
 
 
 def _context(tls: Mapping[str, Any]) -> ssl.SSLContext:

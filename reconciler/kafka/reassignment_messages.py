@@ -42,10 +42,12 @@ def _layout(client: KafkaAdminClient, task: Task) -> Reply:
     }
     topic = MetadataRequest.MetadataRequestTopic
     names = sorted({name for name, _ in moving}) if task["topics"] is None else task["topics"]
-    told = read(client, MetadataRequest(topics=[topic(name=name) for name in names], allow_auto_topic_creation=False))
-    racks = {broker.node_id: broker.rack for broker in told.brokers}
+    described = read(
+        client, MetadataRequest(topics=[topic(name=name) for name in names], allow_auto_topic_creation=False)
+    )
+    racks = {broker.node_id: broker.rack for broker in described.brokers}
     topics: dict[str, list[Any]] = {}
-    for item in told.topics:
+    for item in described.topics:
         if item.error_code == _UNKNOWN_TOPIC:
             continue
         if item.error_code:
@@ -87,7 +89,7 @@ class _LogDirs:
 def _log_dirs(client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[str, int]) -> _LogDirs | Reply:
     """What the brokers tell of their directories; one that is gone tells nothing, and without topics none need tell."""
     wanted = DescribeLogDirsRequest.DescribableLogDirTopic
-    found = _LogDirs()
+    log_dirs = _LogDirs()
     for broker in brokers:
         request = DescribeLogDirsRequest(
             topics=[wanted(topic=name, partitions=list(range(count))) for name, count in topics.items()]
@@ -95,7 +97,7 @@ def _log_dirs(client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[
         try:
             answer = read(client, request, broker)
         except errors.KafkaError:
-            found.silent.append(broker)
+            log_dirs.silent.append(broker)
             continue
         directories = [result for result in answer.results if not result.error_code]
         if not directories and topics:
@@ -104,15 +106,15 @@ def _log_dirs(client: KafkaAdminClient, brokers: Sequence[int], topics: Mapping[
                 f"broker {broker} does not tell the sizes of replicas: is DESCRIBE on the cluster missing?",
             )
         if directories and all(getattr(directory, "is_cordoned", False) for directory in directories):
-            found.cordoned.append(broker)
-        found.sizes += [
+            log_dirs.cordoned.append(broker)
+        log_dirs.sizes += [
             (topic.name, partition.partition_index, broker, partition.partition_size)
             for directory in directories
             for topic in directory.topics
             for partition in topic.partitions
             if not partition.is_future_key
         ]
-    return found
+    return log_dirs
 
 
 def _altered(client: KafkaAdminClient, task: Task) -> Reply:

@@ -71,8 +71,8 @@ def _layout(
 def send_replicas(settings: ClientSettings, changes: Sequence[Change]) -> list[Answer]:
     """One request, never retried: each partition is accepted or refused by itself."""
     alterations = [(change.after.name, _moved(change)) for change in changes]  # type: ignore[union-attr]
-    told = _altered(settings, alterations)
-    return [_of_topic([told[topic, number] for number, _ in parts]) for topic, parts in alterations]
+    answers = _altered(settings, alterations)
+    return [_of_topic([answers[topic, number] for number, _ in parts]) for topic, parts in alterations]
 
 
 def cancel_reassignments(settings: ClientSettings, partitions: Sequence[tuple[str, int]]) -> list[Answer]:
@@ -80,8 +80,8 @@ def cancel_reassignments(settings: ClientSettings, partitions: Sequence[tuple[st
     numbers: dict[str, list[int]] = {}
     for topic, number in partitions:
         numbers.setdefault(topic, []).append(number)
-    told = _altered(settings, [(topic, [(number, None) for number in found]) for topic, found in numbers.items()])
-    return [told[place] for place in partitions]
+    answers = _altered(settings, [(topic, [(number, None) for number in ids]) for topic, ids in numbers.items()])
+    return [answers[place] for place in partitions]
 
 
 def _altered(
@@ -135,11 +135,11 @@ def set_replication_rates(connection: AdminConnection, brokers: Sequence[int], r
         entries = [ConfigEntry(name, value, incremental_operation=operation) for name in REPLICATION_RATES]
         resource = ConfigResource(ResourceType.BROKER, str(broker), incremental_configs=entries)
         try:
-            told = connection.admin.incremental_alter_configs([resource], request_timeout=timeout)
+            futures = connection.admin.incremental_alter_configs([resource], request_timeout=timeout)
         except KafkaException as error:
             refused[broker] = connection.failure(error).message
             continue
-        asked[broker] = told[resource]
+        asked[broker] = futures[resource]
     for broker, future in asked.items():
         outcome = connection.outcome(future)
         if isinstance(outcome, ClientFailure):

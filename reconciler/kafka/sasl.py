@@ -328,15 +328,15 @@ def settings_from_jaas(text: str, value: Callable[[str, str], str]) -> dict[str,
     unknown = sorted(set(options) - set(names) - extensions)
     if unknown:
         raise JaasError(f"the option {unknown[0]} of {module} is not supported", unknown[0])
-    found = {names[option]: value(names[option], text) for option, text in options.items() if option in names}
+    settings = {names[option]: value(names[option], text) for option, text in options.items() if option in names}
     if extensions:
-        found[_EXTENSIONS] = value(
+        settings[_EXTENSIONS] = value(
             _EXTENSIONS, ",".join(_extension(extension, options[extension]) for extension in sorted(extensions))
         )
-    if "sasl.oauthbearer.config" in found:
-        found["sasl.oauthbearer.config"] = f"principal={found['sasl.oauthbearer.config']}"
-        found["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
-    return found
+    if "sasl.oauthbearer.config" in settings:
+        settings["sasl.oauthbearer.config"] = f"principal={settings['sasl.oauthbearer.config']}"
+        settings["enable.sasl.oauthbearer.unsecure.jwt"] = "true"
+    return settings
 
 
 def _extension(option: str, text: str) -> str:

@@ -34,10 +34,10 @@ def private_directory(file: Path) -> tuple[Path, ...]:
     """
     directory = Path(os.path.realpath(file)).parent
     try:
-        found = directory.stat()
+        status = directory.stat()
     except OSError:
         return ()
-    own = found.st_uid == os.geteuid() and not stat.S_IMODE(found.st_mode) & 0o077
+    own = status.st_uid == os.geteuid() and not stat.S_IMODE(status.st_mode) & 0o077
     return (directory,) if own else ()
 
 
@@ -63,9 +63,9 @@ class SecretSource:
             )
 
         def value(match: re.Match[str]) -> str:
-            found = self._value(match[1])
-            values.add(found)
-            return found
+            secret = self._value(match[1])
+            values.add(secret)
+            return secret
 
         return REFERENCE.sub(value, text), frozenset(values)
 

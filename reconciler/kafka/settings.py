@@ -390,11 +390,11 @@ def _host_check(values: Mapping[str, str], problems: list[SettingProblem]) -> di
     key = "ssl.endpoint.identification.algorithm"
     if key not in values:
         return {}
-    known = _HOST_CHECKS.get(values[key].lower())
-    if known is None:
+    check = _HOST_CHECKS.get(values[key].lower())
+    if check is None:
         problems.append(SettingProblem(key, f"{values[key]!r} is not known", "Either https, or none (or empty)."))
         return {}
-    return {key: known}
+    return {key: check}
 
 
 _NOT_SECRET: Final = (

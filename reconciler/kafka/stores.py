@@ -113,15 +113,15 @@ class _Jks:
         return self._take(struct.unpack(">H", self._take(2))[0])
 
     def _number(self) -> int:
-        found: int = struct.unpack(">I", self._take(4))[0]
-        return found
+        number: int = struct.unpack(">I", self._take(4))[0]
+        return number
 
     def _take(self, count: int) -> bytes:
         end = self._position + count
         if end > len(self._raw) - _SHA1_BYTES:
             raise StoreError("it is cut off, or no JKS store")
-        found, self._position = self._raw[self._position : end], end
-        return found
+        data, self._position = self._raw[self._position : end], end
+        return data
 
 
 def _unprotected(protected: bytes, password: str) -> bytes:

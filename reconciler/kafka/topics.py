@@ -51,7 +51,7 @@ def broker_settings(
 
     Never raises: what is not told is said. A broker answers for itself alone, so each gets a request of its own.
     """
-    told = dict[int, dict[str, BrokerConfig]]()
+    by_broker = dict[int, dict[str, BrokerConfig]]()
     silent = dict[int, str]()
     if configs:
         resources = {str(broker): ConfigResource(ResourceType.BROKER, str(broker)) for broker in brokers}
@@ -61,17 +61,17 @@ def broker_settings(
             asked = [connection.admin.describe_configs([resources[item]], request_timeout=timeout) for item in names]
             return {item: futures[resources[item]] for item, futures in zip(names, asked, strict=True)}
 
-        for broker, found in connection.read_each(list(resources), ask).items():
-            if isinstance(found, ClientFailure):
-                silent[int(broker)] = f"{found.name}: {found.message}"
+        for broker, entries in connection.read_each(list(resources), ask).items():
+            if isinstance(entries, ClientFailure):
+                silent[int(broker)] = f"{entries.name}: {entries.message}"
             else:
-                told[int(broker)] = {name: _config(found[name]) for name in configs if name in found}
+                by_broker[int(broker)] = {name: _config(entries[name]) for name in configs if name in entries}
     read = features(connection.settings) if with_features else None
     gap = ""
     if with_features and read is None:
         why = no_messages(connection.settings) or "could not read them"
         gap = f"the features of the cluster are read by kafka-python, which {why}"
-    return BrokerSettings(told, silent, read, gap)
+    return BrokerSettings(by_broker, silent, read, gap)
 
 
 def _config(entry: ConfigEntry) -> BrokerConfig:
@@ -94,8 +94,8 @@ def broker_configs(connection: AdminConnection, brokers: Collection[int]) -> dic
     Brokers hide values of configs whose type they do not know, such as a plug-in's; their names show all the same
     (``ConfigHelper.createBrokerConfigEntry``).
     """
-    told = configs_of_one(connection, brokers)
-    return {name: entry.value for name, entry in told.items() if name == CLASS_NAME or may_tell(name)}
+    configs = configs_of_one(connection, brokers)
+    return {name: entry.value for name, entry in configs.items() if name == CLASS_NAME or may_tell(name)}
 
 
 def configs_of_one(connection: AdminConnection, brokers: Collection[int]) -> Mapping[str, ConfigEntry]:
@@ -108,10 +108,10 @@ def configs_of_one(connection: AdminConnection, brokers: Collection[int]) -> Map
         resource = ConfigResource(ResourceType.BROKER, str(broker))
         asked: Future[dict[str, ConfigEntry]]
         asked = connection.admin.describe_configs([resource], request_timeout=timeout)[resource]
-        told = connection.outcome(asked)
-        if not isinstance(told, ClientFailure):
-            return told
-        if not told.unanswered:
+        configs = connection.outcome(asked)
+        if not isinstance(configs, ClientFailure):
+            return configs
+        if not configs.unanswered:
             break
     return {}
 
@@ -130,7 +130,7 @@ _NOT_AUTHORISED: Final = {
 }
 
 #: The configs that are set on each topic, or why they are not told.
-_Told: TypeAlias = Mapping[str, Mapping[str, str | None] | ClientFailure]
+_ConfigsByTopic: TypeAlias = Mapping[str, Mapping[str, str | None] | ClientFailure]
 
 
 @dataclass(slots=True)
@@ -193,20 +193,22 @@ def _describe(connection: AdminConnection) -> Callable[[Sequence[str]], Mapping[
     return lambda names: connection.admin.describe_topics(TopicCollection(list(names)), request_timeout=timeout)
 
 
-def _add_configs(connection: AdminConnection, read: TopicReadResult, told: _Told, defaults: Mapping[str, str]) -> None:
-    """Add the configs of each topic, asked for where they are not ``told``; one that is refused is unreadable."""
-    names = sorted(read.topics.keys() - told.keys())
-    _take(read, {name: told[name] for name in sorted(read.topics.keys() & told.keys())}, defaults)
+def _add_configs(
+    connection: AdminConnection, read: TopicReadResult, own_configs: _ConfigsByTopic, defaults: Mapping[str, str]
+) -> None:
+    """Add the configs of each topic, asked for if they are not in ``own_configs``; a refused one is unreadable."""
+    names = sorted(read.topics.keys() - own_configs.keys())
+    _take(read, {name: own_configs[name] for name in sorted(read.topics.keys() & own_configs.keys())}, defaults)
     groups = list(_groups(names, _CONFIGS_AT_ONCE))
     pool = ThreadPoolExecutor(_GROUPS_AT_ONCE)  # the broker answers one group while the client decodes another
     try:
-        for found in pool.map(lambda group: _own_configs(connection, group), groups):
-            _take(read, *found)
+        for answers in pool.map(lambda group: _own_configs(connection, group), groups):
+            _take(read, *answers)
     finally:
         pool.shutdown(cancel_futures=True)
 
 
-def _take(read: TopicReadResult, answered: _Told, defaults: Mapping[str, str]) -> None:
+def _take(read: TopicReadResult, answered: _ConfigsByTopic, defaults: Mapping[str, str]) -> None:
     read.defaults.update(defaults)
     for name, configs in answered.items():
         topic = read.topics.pop(name)
@@ -220,7 +222,7 @@ def _take(read: TopicReadResult, answered: _Told, defaults: Mapping[str, str]) -
 @contextmanager
 def _configs_by_messages(
     connection: AdminConnection, names: Sequence[str]
-) -> Iterator[Callable[[], tuple[_Told, Mapping[str, str]]]]:
+) -> Iterator[Callable[[], tuple[_ConfigsByTopic, Mapping[str, str]]]]:
     """What :func:`_own_configs` tells, in a tenth of the time and while the topics are described.
 
     What the message client cannot read, and topics that may be asked about again, are left out.
@@ -229,26 +231,26 @@ def _configs_by_messages(
         yield lambda: ({}, {})
         return
     with asking(connection.settings, "config.own", names=list(names)) as reply:
-        yield lambda: _told(connection, names, reply())
+        yield lambda: _usable_reply(connection, names, reply())
 
 
-def _told(
+def _usable_reply(
     connection: AdminConnection, names: Sequence[str], reply: tuple[Any, ...] | None
-) -> tuple[_Told, Mapping[str, str]]:
+) -> tuple[_ConfigsByTopic, Mapping[str, str]]:
     match reply:
-        case ("configs", told, defaults) if told.keys() == set(names):
-            answers: _Told = {
-                name: failure(found[0], found[1], connection.settings.redact(found[2]))
-                if isinstance(found, tuple)
-                else found
-                for name, found in told.items()
+        case ("configs", replies, defaults) if replies.keys() == set(names):
+            answers: _ConfigsByTopic = {
+                name: failure(answer[0], answer[1], connection.settings.redact(answer[2]))
+                if isinstance(answer, tuple)
+                else answer
+                for name, answer in replies.items()
             }
-            return {name: found for name, found in answers.items() if not _worth_asking_again(found)}, dict(defaults)
+            return {name: answer for name, answer in answers.items() if not _worth_asking_again(answer)}, dict(defaults)
     return {}, {}
 
 
-def _worth_asking_again(found: object) -> bool:
-    return isinstance(found, ClientFailure) and found.worth_reading_again
+def _worth_asking_again(answer: object) -> bool:
+    return isinstance(answer, ClientFailure) and answer.worth_reading_again
 
 
 def _own_configs(
@@ -266,21 +268,23 @@ def _own_configs(
         return {resource.name: future for resource, future in futures.items()}
 
     answers = _ask_each(connection, names, ask)
-    told: list[Mapping[str, Any]] = [answer for answer in answers.values() if not isinstance(answer, ClientFailure)]
+    described: list[Mapping[str, Any]] = [
+        answer for answer in answers.values() if not isinstance(answer, ClientFailure)
+    ]
     own: dict[str, dict[str, str | None] | ClientFailure] = {
         name: answer
         if isinstance(answer, ClientFailure)
         else {entry.name: entry.value for entry in answer.values() if entry.source == _SET_ON_TOPIC}
         for name, answer in answers.items()
     }
-    return own, dict(_defaults(told[0].values() if told else ()))
+    return own, dict(_defaults(described[0].values() if described else ()))
 
 
 def _defaults(entries: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """The value that each config would have without a value on the topic."""
     for entry in entries:
-        known = [entry, *entry.synonyms.values()]
-        value = next((item.value for item in known if item.source != _SET_ON_TOPIC), None)
+        candidates = [entry, *entry.synonyms.values()]
+        value = next((item.value for item in candidates if item.source != _SET_ON_TOPIC), None)
         if value is not None:
             yield entry.name, value
 
@@ -292,12 +296,12 @@ def _topic_id(described: TopicDescription) -> str | None:
 
 
 def _put(read: TopicReadResult, topic: Topic, configs: Mapping[str, str | None]) -> None:
-    known = {key: value for key, value in configs.items() if value is not None}
+    visible = {key: value for key, value in configs.items() if value is not None}
     # A hidden value may be the declared one or not: without it, equal and different would be guesses.
-    if len(known) < len(configs):
+    if len(visible) < len(configs):
         read.unreadable[topic.name] = "the broker hides the value of a sensitive config"
     else:
-        read.topics[topic.name] = topic.with_configs(known)
+        read.topics[topic.name] = topic.with_configs(visible)
 
 
 def _ask_each(
@@ -351,9 +355,9 @@ _NAMES: Final = (
 
 def broker_defaults(connection: AdminConnection, brokers: Collection[int]) -> dict[str, str]:
     """The defaults of one broker; empty if it refuses (it needs DESCRIBE_CONFIGS on CLUSTER) or none answers."""
-    told = configs_of_one(connection, brokers)
-    found = ((name, told[name].value) for name in _NAMES if name in told)
-    return {name: value for name, value in found if value is not None}
+    configs = configs_of_one(connection, brokers)
+    values = ((name, configs[name].value) for name in _NAMES if name in configs)
+    return {name: value for name, value in values if value is not None}
 
 
 #: Beyond these limits nothing is read: a review can do without it, and it would load the brokers.
@@ -391,12 +395,12 @@ def _use(
     name: str, offsets: Sequence[_Offsets] | str, groups: Mapping[str, set[str]] | str, sizes: Mapping[str, int] | str
 ) -> TopicUse:
     gaps = tuple(
-        f"{what}: {found}"
-        for what, found in (("size", sizes), ("records", offsets), ("groups", groups))
-        if isinstance(found, str)
+        f"{what}: {gap}"
+        for what, gap in (("size", sizes), ("records", offsets), ("groups", groups))
+        if isinstance(gap, str)
     )
-    told = () if isinstance(offsets, str) else offsets
-    newest = max((item.newest for item in told), default=_NO_TIMESTAMP)
+    read_offsets = () if isinstance(offsets, str) else offsets
+    newest = max((item.newest for item in read_offsets), default=_NO_TIMESTAMP)
     return TopicUse(
         size_bytes=None if isinstance(sizes, str) else sizes.get(name),
         records=None if isinstance(offsets, str) else sum(offset.end - offset.first for offset in offsets),
@@ -425,26 +429,26 @@ def _partitions(connection: AdminConnection, names: Sequence[str]) -> tuple[dict
         )
         return pending
 
-    told = connection.read_each(names, ask)
+    topics = connection.read_each(names, ask)
     return (
         {
             name: [partition.id for partition in it.partitions]
-            for name, it in told.items()
+            for name, it in topics.items()
             if not isinstance(it, ClientFailure)
         },
-        {name: it.message for name, it in told.items() if isinstance(it, ClientFailure)},
+        {name: it.message for name, it in topics.items() if isinstance(it, ClientFailure)},
     )
 
 
 def _offsets(connection: AdminConnection, partitions: Mapping[str, Sequence[int]]) -> dict[str, list[_Offsets] | str]:
     """The offsets of each topic's partitions, or why they could not be read."""
     asked = [_list_offsets(connection, partitions, spec) for spec in _SPECS]
-    found: dict[str, list[_Offsets] | str] = {}
+    by_topic: dict[str, list[_Offsets] | str] = {}
     for name, ids in partitions.items():
         answers = [[by_partition[name, number] for by_partition in asked] for number in ids]
         failed = next((item for item in chain.from_iterable(answers) if isinstance(item, ClientFailure)), None)
-        found[name] = failed.message if failed else [_partition(*answer) for answer in answers]
-    return found
+        by_topic[name] = failed.message if failed else [_partition(*answer) for answer in answers]
+    return by_topic
 
 
 def _list_offsets(
@@ -487,14 +491,14 @@ def _groups_of_uses(connection: AdminConnection) -> dict[str, set[str]] | str:
         return "a broker did not list its groups"
     if len(ids) > MAX_GROUPS:
         return f"there are {len(ids):,} groups, too many to read"
-    found: dict[str, set[str]] = {}
+    by_topic: dict[str, set[str]] = {}
     for group in ids:
         # The client accepts only one group in each call.
         asked = [ConsumerGroupTopicPartitions(group)]
         try:
-            told = connection.read(partial(_committed, connection, asked))
+            committed = connection.read(partial(_committed, connection, asked))
         except ClusterError as error:
             return f"group {group}: {error.message}"
-        for partition in told.topic_partitions:
-            found.setdefault(partition.topic, set()).add(group)
-    return found
+        for partition in committed.topic_partitions:
+            by_topic.setdefault(partition.topic, set()).add(group)
+    return by_topic

@@ -410,13 +410,13 @@ def test_every_call_has_its_answer_while_a_broker_stands_still(
     assert CALLS.keys() == public - {"close"}
     settings = settings_of(three.settings("admin", "PLAIN"))
     made: dict[AdminConnection, int] = {}
-    make = AdminConnection._made
+    make = AdminConnection._new_client
 
     def counted_make(connection: AdminConnection) -> AdminClient:
         made[connection] = made.get(connection, 0) + 1
         return make(connection)
 
-    monkeypatch.setattr(AdminConnection, "_made", counted_make)
+    monkeypatch.setattr(AdminConnection, "_new_client", counted_make)
     clusters = {name: connect(settings) for name in CALLS}
     probe = KafkaProbe(settings)
     probe.brokers()

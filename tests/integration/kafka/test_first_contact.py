@@ -144,14 +144,14 @@ def test_a_slow_one_that_gets_further_is_waited_for(broker: Sandbox) -> None:
         assert time.monotonic() - began > 0.6
     assert came
     assert state.kafka_version is not None, "the ACLs were read by the other client"
-    assert settings.first_contact.made
+    assert settings.first_contact.established
     assert settings.first_contact.news() == ""
 
 
 def test_one_that_was_connected_before_is_not_given_up(broker: Sandbox) -> None:
     """What fails later is the network's: the next request may succeed."""
     with before(broker, silent, request_timeout_ms="2500") as (settings, came):
-        settings.first_contact.made = True
+        settings.first_contact.established = True
         reply = ask(settings, "altered", message="AlterClientQuotasRequest", fields={"entries": []}, entries="entries")
     assert came
     assert reply is not None

@@ -39,7 +39,7 @@ def connection(monkeypatch: pytest.MonkeyPatch) -> AdminConnection:
     monkeypatch.setattr(client, "_POLL_SECONDS", 0.005)
     monkeypatch.setattr(settings, "_GRACE_SECONDS", 0.2)
     monkeypatch.setattr(client, "_LOG_SECONDS", 0.0)
-    monkeypatch.setattr(AdminConnection, "_made", lambda _: _Client())
+    monkeypatch.setattr(AdminConnection, "_new_client", lambda _: _Client())
     made = AdminConnection(ClientSettings({}, request_timeout=1.0))
     made._heard = True
     return made

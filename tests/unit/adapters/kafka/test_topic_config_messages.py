@@ -46,7 +46,7 @@ class Asked:
 @pytest.mark.parametrize("second", [SECOND, None])
 def test_each_group_is_asked_for_once(monkeypatch: pytest.MonkeyPatch, second: str | None) -> None:
     asked = Asked(monkeypatch, second)
-    assert messages._told(FIRST, deque(GROUPS), 2) == {name: {"retention.ms": name} for name in NAMES}
+    assert messages._answers_of(FIRST, deque(GROUPS), 2) == {name: {"retention.ms": name} for name in NAMES}
     assert sorted(name for _, name in asked.seen) == NAMES
     assert {client for client, _ in asked.seen} == {FIRST, second} - {None}
 
@@ -55,12 +55,12 @@ def test_each_group_is_asked_for_once(monkeypatch: pytest.MonkeyPatch, second: s
 def test_where_one_fails_no_part_is_taken_for_all(monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
     Asked(monkeypatch, SECOND, broken)
     with pytest.raises(IndexError, match="of its own"):
-        messages._told(FIRST, deque(GROUPS), 2)
+        messages._answers_of(FIRST, deque(GROUPS), 2)
 
 
 def test_few_groups_need_no_second_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked(monkeypatch, None)
     asked._come.set()
     monkeypatch.setattr(messages, "_beside", lambda _: pytest.fail("it is not asked for"))
-    messages._told(FIRST, deque(GROUPS[:2]), 2)
+    messages._answers_of(FIRST, deque(GROUPS[:2]), 2)
     assert len(asked.seen) == 4
