@@ -133,15 +133,15 @@ def usage_command(
     if replay and request.plan is not None:
         raise CommandError("--plan and --replay are two changes", "give one of them", Exit.USAGE)
     question = UsageQuestion(Window(since, until), repeats)
-    view, found = usage(request, places, question, connection, replay=replay, tell=info_note)
+    view, cluster_usage = usage(request, places, question, connection, replay=replay, tell=info_note)
     if output == "json":
-        out_json(OutputKind.USAGE, {**view.document(), "usage": usage_document(found)})
+        out_json(OutputKind.USAGE, {**view.document(), "usage": usage_document(cluster_usage)})
     else:
-        out(usage_lines(view.words, [found], Summary(), style_for(sys.stdout), shown=show))
-    if found.summary.broken:
-        error(f"a log file could not be read to the end: {'; '.join(found.summary.broken)}")
+        out(usage_lines(view.words, [cluster_usage], Summary(), style_for(sys.stdout), shown=show))
+    if cluster_usage.summary.broken:
+        error(f"a log file could not be read to the end: {'; '.join(cluster_usage.summary.broken)}")
         return Exit.ERROR
-    failed = found.replay is not None and (found.replay.fails or found.replay.unclear)
+    failed = cluster_usage.replay is not None and (cluster_usage.replay.fails or cluster_usage.replay.unclear)
     return Exit.FAILED_CHECK if failed else Exit.OK
 
 
@@ -265,13 +265,13 @@ def tighten_command(
         if "-" in places:
             raise CommandError("a stage reads its logs twice", "give files to --logs", Exit.USAGE)
         watched = staged(request, places, stage, options, connection, tell=info_note)
-        return _finish(watched.found, keeping, output, show, watched)
-    found = tighten(request, places, options, connection, tell=info_note)
+        return _finish(watched.tightening, keeping, output, show, watched)
+    tightening = tighten(request, places, options, connection, tell=info_note)
     if stage is None or not_before is None:
-        return _finish(found, keeping, output, show)
-    status = _finish(found, None, output, show)
-    if found.narrowings:
-        write_stage(stage, found, not_before, day_of(request))
+        return _finish(tightening, keeping, output, show)
+    status = _finish(tightening, None, output, show)
+    if tightening.narrowings:
+        write_stage(stage, tightening, not_before, day_of(request))
         progress(f"wrote {stage}: run the same command with newer logs; nothing is proposed before {not_before}")
     return status
 
@@ -289,27 +289,29 @@ def _check_stage(stage: str | None, not_before: datetime.date | None, keeping: K
         raise CommandError("a new stage changes no manifests", "leave out --write and --branch", Exit.USAGE)
 
 
-def _finish(found: Tightening, keeping: Keeping | None, output: str, shown: int, watched: Staged | None = None) -> int:
+def _finish(
+    tightening: Tightening, keeping: Keeping | None, output: str, shown: int, watched: Staged | None = None
+) -> int:
     """Say what was found, and hand the edit over; ``None``: there is nothing to hand over yet."""
-    told = tighten_output(found, watched)
-    info_lines(tighten_lines(told, style_for(sys.stderr), shown=shown))
-    document = {"tightened": TIGHTEN.write(told)}
+    tightened = tighten_output(tightening, watched)
+    info_lines(tighten_lines(tightened, style_for(sys.stderr), shown=shown))
+    document = {"tightened": TIGHTEN.write(tightened)}
     if keeping is None:
         if output == "json":
             out_json(OutputKind.TIGHTEN, document)
     else:
-        words = f"Narrow access on {found.cluster} to what was used"
+        words = f"Narrow access on {tightening.cluster} to what was used"
         keep(
             OutputKind.TIGHTEN,
-            found.edit,
+            tightening.edit,
             keeping,
             message=words,
             output=output,
             nothing="Nothing to tighten.",
             extra=document,
         )
-    if found.summary.broken:
-        error(f"a log file could not be read to the end: {'; '.join(found.summary.broken)}")
+    if tightening.summary.broken:
+        error(f"a log file could not be read to the end: {'; '.join(tightening.summary.broken)}")
         return Exit.ERROR
     refused = watched is not None and watched.shadow.refused
-    return Exit.FAILED_CHECK if found.thin or refused else Exit.OK
+    return Exit.FAILED_CHECK if tightening.thin or refused else Exit.OK

@@ -111,8 +111,8 @@ def _by_coverage(before: Authorizer, narrowings: Sequence[Narrowing]) -> tuple[l
     """Those that leave every name covered by some ACL, and the others, where a name without any might be open."""
     if not before.interpretations.most.default_allow:
         return list(narrowings), []
-    left = applied(before, narrowings).bindings
-    patterns = {binding.pattern for binding in left}
+    remaining = applied(before, narrowings).bindings
+    patterns = {binding.pattern for binding in remaining}
 
     def is_covered(binding: AclBinding) -> bool:
         pattern = binding.pattern
@@ -123,8 +123,8 @@ def _by_coverage(before: Authorizer, narrowings: Sequence[Narrowing]) -> tuple[l
             or any(ResourcePattern(pattern.resource_type, name, PatternType.PREFIXED) in patterns for name in prefixes)
         )
 
-    found = [(narrowing, all(map(is_covered, narrowing.bindings))) for narrowing in narrowings]
-    return [item for item, covered in found if covered], [item for item, covered in found if not covered]
+    judged = [(narrowing, all(map(is_covered, narrowing.bindings))) for narrowing in narrowings]
+    return [item for item, covered in judged if covered], [item for item, covered in judged if not covered]
 
 
 # A proposal before its day: what it would have refused since it was made, day by day. Nothing is refused for it.
@@ -184,11 +184,13 @@ def shadow(before: Authorizer, narrowings: Iterable[Narrowing], evidence: UsageE
 VERSION: Final = "1.0"
 
 
-def _only_allows(found: Narrowing) -> Narrowing:
-    bindings = (*found.bindings, *found.into)
-    if not found.bindings or any(binding.entry.permission_type is not AclPermissionType.ALLOW for binding in bindings):
+def _only_allows(narrowing: Narrowing) -> Narrowing:
+    bindings = (*narrowing.bindings, *narrowing.into)
+    if not narrowing.bindings or any(
+        binding.entry.permission_type is not AclPermissionType.ALLOW for binding in bindings
+    ):
         raise ValueError("only ALLOWs are narrowed")
-    return found
+    return narrowing
 
 
 _READ: Final = record_of(Narrowing)
@@ -217,7 +219,7 @@ def read_stage(text: str) -> Stage:
     """The file's content; raises :class:`reconciler.codec.codec.SchemaError`."""
     document = load(text)
     known_minor(document, VERSION)
-    found = STAGE.read(document)
-    if found.not_before < found.since:
+    stage = STAGE.read(document)
+    if stage.not_before < stage.since:
         raise SchemaError("it is before since", "notBefore")
-    return found._replace(narrowings=tuple(found.narrowings))
+    return stage._replace(narrowings=tuple(stage.narrowings))

@@ -48,8 +48,8 @@ def usage_lines(
         yield f"  in no cluster's directory: {counts}, {unassigned.foreign:,} decisions of unknown clusters"
         yield from (f"    {line}" for line in _reading_lines(unassigned, style, ""))
     unknown = [usage.cluster for usage in usages if usage.failure or usage.cannot_say]
-    said = sum(usage.uses.get(BindingUse.UNUSED, 0) for usage in usages)
-    bindings = f"{counted(said, 'binding')} unused in these logs"
+    unused = sum(usage.uses.get(BindingUse.UNUSED, 0) for usage in usages)
+    bindings = f"{counted(unused, 'binding')} unused in these logs"
     yield f"{counted(len(usages), 'cluster')}: {bindings}; {counted(len(unknown), 'cluster')} undecided"
 
 
@@ -336,45 +336,47 @@ def period_words(period: Period) -> dict[str, Any]:
     }
 
 
-def tighten_lines(found: tightened.TightenOutput, style: Style = plain, *, shown: int = 20) -> Iterator[str]:
+def tighten_lines(tightening: tightened.TightenOutput, style: Style = plain, *, shown: int = 20) -> Iterator[str]:
     """The whole answer."""
-    yield style("title", f"Cluster {safe(found.cluster)}, {found.basis}")
-    when = f", {found.first} to {found.last}" if found.first and found.last else ""
-    quiet = found.days - found.days_with_permitted
+    yield style("title", f"Cluster {safe(tightening.cluster)}, {tightening.basis}")
+    when = f", {tightening.first} to {tightening.last}" if tightening.first and tightening.last else ""
+    quiet = tightening.days - tightening.days_with_permitted
     silent = f", {counted(quiet, 'day')} without any" if quiet else ""
-    yield f"{found.permitted:,} permitted{when}{silent}"
-    if found.stage is not None:
-        yield from _stage_lines(found.stage, style, shown)
-    for text in found.thin:
+    yield f"{tightening.permitted:,} permitted{when}{silent}"
+    if tightening.stage is not None:
+        yield from _stage_lines(tightening.stage, style, shown)
+    for text in tightening.thin:
         yield style("warn", f"too thin: {safe(text)}")
-    if found.thin:
+    if tightening.thin:
         yield "Nothing is proposed on such evidence."
         return
-    for entry in found.narrowed[:shown]:
+    for entry in tightening.narrowed[:shown]:
         yield from _narrowed_lines(entry, style)
-    yield from _more(len(found.narrowed), shown, style)
-    yield from _held_lines(found, style, shown)
-    if found.narrowed:
-        gone = sum(not entry.into for entry in found.narrowed)
-        yield f"{gone:,} unused, {len(found.narrowed) - gone:,} narrowed"
+    yield from _more(len(tightening.narrowed), shown, style)
+    yield from _held_lines(tightening, style, shown)
+    if tightening.narrowed:
+        gone = sum(not entry.into for entry in tightening.narrowed)
+        yield f"{gone:,} unused, {len(tightening.narrowed) - gone:,} narrowed"
         yield (
-            f"proven: nobody gains anything, and {found.decided_again:,} distinct accesses that were seen "
+            f"proven: nobody gains anything, and {tightening.decided_again:,} distinct accesses that were seen "
             "are decided as before; access tests and Ownership hold"
         )
 
 
-def fleet_tighten_lines(found: tightened.FleetTightenOutput, style: Style = plain, *, shown: int = 5) -> Iterator[str]:
+def fleet_tighten_lines(
+    tightening: tightened.FleetTightenOutput, style: Style = plain, *, shown: int = 5
+) -> Iterator[str]:
     """The answer for the first clusters, those with too thin evidence before the others, and the sum."""
-    clusters = sorted(found.clusters, key=lambda item: not item.thin)
+    clusters = sorted(tightening.clusters, key=lambda item: not item.thin)
     for cluster in clusters[:shown]:
         yield from tighten_lines(cluster, style, shown=shown)
     if len(clusters) > shown:
         more = counted(len(clusters) - shown, "more cluster")
         yield style("dim", f"… and {more}: --limit N shows more, --output json all")
-    thin = sum(bool(cluster.thin) for cluster in found.clusters)
-    narrowed = sum(bool(cluster.narrowed) for cluster in found.clusters)
-    sums = f"{narrowed:,} with narrower rights, {thin:,} with too thin evidence, {len(found.failed):,} unknown"
-    yield style("title", f"{counted(len(found.clusters), 'cluster')}: {sums}")
+    thin = sum(bool(cluster.thin) for cluster in tightening.clusters)
+    narrowed = sum(bool(cluster.narrowed) for cluster in tightening.clusters)
+    sums = f"{narrowed:,} with narrower rights, {thin:,} with too thin evidence, {len(tightening.failed):,} unknown"
+    yield style("title", f"{counted(len(tightening.clusters), 'cluster')}: {sums}")
 
 
 def _narrowed_lines(entry: tightened.NarrowedEntry, style: Style) -> Iterator[str]:
@@ -385,13 +387,13 @@ def _narrowed_lines(entry: tightened.NarrowedEntry, style: Style) -> Iterator[st
     yield style("dim", f"      {safe(tightened.seen_words(entry)) if entry.into else 'not used'}")
 
 
-def _held_lines(found: tightened.TightenOutput, style: Style, shown: int) -> Iterator[str]:
-    if not found.held:
+def _held_lines(tightening: tightened.TightenOutput, style: Style, shown: int) -> Iterator[str]:
+    if not tightening.held:
         return
-    yield f"not used in full, and skipped: {len(found.held):,}"
-    for reason, number in sorted(Counter(held.reason for held in found.held).items(), key=lambda item: -item[1]):
+    yield f"not used in full, and skipped: {len(tightening.held):,}"
+    for reason, number in sorted(Counter(held.reason for held in tightening.held).items(), key=lambda item: -item[1]):
         yield f"  {number:,}  {reason}"
-        held = [item for item in found.held if item.reason == reason]
+        held = [item for item in tightening.held if item.reason == reason]
         for item in held[: max(1, shown // 4) if shown else 0]:
             detail = f" ({safe(as_name(item.detail))})" if item.detail else ""
             yield style("dim", f"      {safe(binding_name(item.binding))}{detail}")
@@ -417,5 +419,5 @@ def _stage_lines(stage: tightened.StageEntry, style: Style, shown: int) -> Itera
 
 
 def _place(binding: AclBinding, places: Mapping[AclBinding, Declaration]) -> Origin | None:
-    said = places.get(binding)
-    return None if said is None else said.origin
+    declaration = places.get(binding)
+    return None if declaration is None else declaration.origin

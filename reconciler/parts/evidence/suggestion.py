@@ -154,12 +154,12 @@ def narrowed(
 def _together(usages: list[BindingUsage]) -> BindingUsage:
     if len(usages) == 1:
         return usages[0]
-    found = BindingUsage()
+    merged = BindingUsage()
     for usage in usages:
-        found.add(usage)
+        merged.add(usage)
     # The same access counts once for each: the most of them is nearest to the truth.
-    found.times = max((usage.times for usage in usages), default=0)
-    return found
+    merged.times = max((usage.times for usage in usages), default=0)
+    return merged
 
 
 def _why_wide(
@@ -275,12 +275,12 @@ def thin_evidence(period: Period, summary: Summary, bounds: Thresholds, day: dat
 def thin_logs(summary: Summary, silent_days: int) -> Iterator[str]:
     """Which logs show too little of their broker, whatever the others show: a broker logs its own requests only."""
     series: dict[str, set[tuple[str, bool]]] = {}
-    for file, found in summary.by_file:
-        series.setdefault(log_series(file), set()).update(found)
+    for file, file_days in summary.by_file:
+        series.setdefault(log_series(file), set()).update(file_days)
     heard = {
         _DIGITS.sub("0", name.rpartition("/")[2])
-        for name, found in series.items()
-        if any(permitted for _, permitted in found)
+        for name, file_days in series.items()
+        if any(permitted for _, permitted in file_days)
     }
     for name, days_of in sorted(series.items()):
         permitted = {datetime.date.fromisoformat(day).toordinal() for day, yes in days_of if yes}
@@ -338,17 +338,17 @@ def suggest(rights: Iterable[GrantedRight], evidence: SeenUsage, bounds: Thresho
     """
     rights = tuple(rights)
     judge = _CrewJudge(evidence, bounds, hold)
-    found: list[Narrowing] = []
+    suggested: list[Narrowing] = []
     held: list[Held] = []
     for use in _uses(rights):
         narrowings, reasons = judge.judged(_crews(use, evidence))
-        found += narrowings
+        suggested += narrowings
         held += reasons
     kept = {right.binding for right in rights}.difference(
-        binding for narrowing in found for binding in narrowing.bindings
+        binding for narrowing in suggested for binding in narrowing.bindings
     )
-    found = [item for item in found if item.into or not _is_implied(item, kept)]
-    return Suggestion(tuple(sorted(found)), tuple(sorted(held)))
+    suggested = [item for item in suggested if item.into or not _is_implied(item, kept)]
+    return Suggestion(tuple(sorted(suggested)), tuple(sorted(held)))
 
 
 class _CrewJudge:
@@ -380,17 +380,17 @@ class _CrewJudge:
         return narrowings, held
 
     def _reason(self, bindings: Iterable[AclBinding]) -> Held | None:
-        found = (self._hold(binding) or _of_principal(binding, self._evidence, self._bounds) for binding in bindings)
-        return next((why for why in found if why is not None), None)
+        reasons = (self._hold(binding) or _of_principal(binding, self._evidence, self._bounds) for binding in bindings)
+        return next((why for why in reasons if why is not None), None)
 
 
 def _uses(rights: Iterable[GrantedRight]) -> Iterable[list[GrantedRight]]:
     """The rights that one use of a role brings to one principal; any other right alone."""
-    found: dict[Hashable, list[GrantedRight]] = {}
+    by_use: dict[Hashable, list[GrantedRight]] = {}
     for right in sorted(rights, key=lambda item: item.binding):
         key = right.binding if right.role_use is None else (right.role_use, right.binding.entry.principal)
-        found.setdefault(key, []).append(right)
-    return found.values()
+        by_use.setdefault(key, []).append(right)
+    return by_use.values()
 
 
 def _crews(use: list[GrantedRight], evidence: SeenUsage) -> Iterator[list[GrantedRight]]:
@@ -468,11 +468,11 @@ class SharedRights:
         leads: dict[ClusterRight, ClusterRight] = {}
         uneven: set[ClusterRight] = set()
 
-        def lead(one: ClusterRight) -> ClusterRight:
-            while (above := leads.get(one, one)) != one:
-                leads[one] = leads.get(above, above)
-                one = above
-            return one
+        def lead(right: ClusterRight) -> ClusterRight:
+            while (above := leads.get(right, right)) != right:
+                leads[right] = leads.get(above, above)
+                right = above
+            return right
 
         for sides in _by_place(declared):
             even = len({frozenset(side) for side in sides.values()}) == 1
@@ -488,14 +488,14 @@ class SharedRights:
         for right in leads:
             members[lead(right)] |= {right, lead(right)}
         loose = {lead(right) for right in uneven}
-        groups = [_Group(frozenset(found), first in loose) for first, found in members.items()]
+        groups = [_Group(frozenset(joined), first in loose) for first, joined in members.items()]
         self._groups: dict[ClusterRight, _Group] = {right: group for group in groups for right in group.members}
 
     def seen_by_all(self, usages: Mapping[str, SharedUsage]) -> dict[str, SharedUsage]:
         """The usage of each cluster, with that of the others in what it shares with them."""
         merged: dict[tuple[int, AclBinding], BindingUsage] = {}
-        for cluster, found in usages.items():
-            for binding, usage in found.usage.items():
+        for cluster, own in usages.items():
+            for binding, usage in own.usage.items():
                 if (group := self._groups.get((cluster, binding))) is not None:
                     merged.setdefault((id(group), binding), BindingUsage()).add(usage)
         shared: dict[str, dict[AclBinding, BindingUsage]] = defaultdict(dict)
@@ -504,32 +504,28 @@ class SharedRights:
                 if (all_of_it := merged.get((id(group), binding))) is not None:
                     shared[cluster][binding] = all_of_it
         return {
-            cluster: replace(found, usage={**found.usage, **shared.get(cluster, {})})
-            for cluster, found in usages.items()
+            cluster: replace(own, usage={**own.usage, **shared.get(cluster, {})}) for cluster, own in usages.items()
         }
 
     def agreed(
         self, proposed: Mapping[str, Sequence[Narrowing]]
     ) -> tuple[dict[str, list[Narrowing]], dict[str, list[Held]]]:
         """The narrowings that hold on every cluster that shares them; and by cluster what the others hold."""
-        kept = {cluster: list(found) for cluster, found in proposed.items()}
+        kept = {cluster: list(own) for cluster, own in proposed.items()}
         held: dict[str, list[Held]] = {cluster: [] for cluster in proposed}
         while True:
             by_right = {
-                (cluster, binding): each
-                for cluster, found in kept.items()
-                for each in found
-                for binding in each.bindings
+                (cluster, binding): each for cluster, own in kept.items() for each in own for binding in each.bindings
             }
             again = False
-            for cluster, found in kept.items():
-                for narrowing in found:
+            for cluster, own in kept.items():
+                for narrowing in own:
                     differing = self._differing(cluster, narrowing, by_right)
                     if differing is not None:
                         held[cluster] += [Held(binding, HeldReason.SHARED, differing) for binding in narrowing.bindings]
                         again = True
                 gone = {item.binding for item in held[cluster]}
-                kept[cluster] = [item for item in found if item.first not in gone]
+                kept[cluster] = [item for item in own if item.first not in gone]
             if not again:
                 return kept, held
 
@@ -547,10 +543,10 @@ class SharedRights:
         return None if alone else first_of(sorted(differing), _NAMED)
 
 
-def _same(one: Narrowing, other: Narrowing, *, uneven: bool) -> bool:
+def _same(first: Narrowing, second: Narrowing, *, uneven: bool) -> bool:
     if uneven:
-        return not one.into and not other.into
-    return (one.bindings, one.into) == (other.bindings, other.into)
+        return not first.into and not second.into
+    return (first.bindings, first.into) == (second.bindings, second.into)
 
 
 def _by_place(declared: Mapping[str, Iterable[tuple[AclBinding, Origin]]]) -> Iterable[dict[str, set[AclBinding]]]:

@@ -391,15 +391,15 @@ def test_a_stage_shows_what_it_would_refuse_and_proposes_on_its_day(desk: Desk, 
     since += [line(TODAY + datetime.timedelta(number), "READ", "back") for number in (3, 3, 5)]
     desk.saw(since)
     early = staged(desk.request(due - datetime.timedelta(days=1)), [str(desk.logs)], stage, ALL_AGES, desk.connection)
-    assert (early.shadow.refused, early.due, early.found.edit.files) == (3, False, {})
+    assert (early.shadow.refused, early.due, early.tightening.edit.files) == (3, False, {})
     days = {day for refusal in early.shadow.refusals for day in refusal.days.each()}
     assert sorted((day - TODAY).days for day in days) == [3, 5]
     found = staged(desk.request(due), [str(desk.logs)], stage, ALL_AGES, desk.connection)
-    assert [one.first.pattern.name for one in found.found.narrowings] == ["gone"]
-    assert "[x, back]" in str(found.found.edit.files["all.yaml"])
+    assert [one.first.pattern.name for one in found.tightening.narrowings] == ["gone"]
+    assert "[x, back]" in str(found.tightening.edit.files["all.yaml"])
     desk.declare("{allow: READ, topics: [x, back]}", "{allow: READ, topics: [gone], keep: once a year}")
     kept = staged(desk.request(due), [str(desk.logs)], stage, ALL_AGES, desk.connection)
-    assert (reasons(kept.found), kept.found.edit.files) == ({"gone": HeldReason.KEEP}, {})
+    assert (reasons(kept.tightening), kept.tightening.edit.files) == ({"gone": HeldReason.KEEP}, {})
 
 
 @pytest.mark.parametrize(
@@ -435,7 +435,7 @@ def test_a_forged_stage_takes_and_gives_nothing_that_is_not_proven(desk: Desk, t
     stage.write_text(json.dumps(document), encoding="utf-8")
     found = staged(desk.request(due), [str(desk.logs)], str(stage), ALL_AGES, desk.connection)
     # It is written what a new run finds: nothing takes the place of what is not used.
-    assert [(one.first.pattern.name, one.into) for one in found.found.narrowings] == [("gone", ())]
+    assert [(one.first.pattern.name, one.into) for one in found.tightening.narrowings] == [("gone", ())]
     assert [one.first.pattern.name for one in found.shadow.refusing] == ["x"]
 
 
@@ -451,7 +451,7 @@ def test_a_stage_does_not_lower_the_bounds(desk: Desk, tmp_path: Path) -> None:
     stage.write_text(json.dumps({**document, "narrowings": [narrowing, monthly]}), encoding="utf-8")
     found = staged(desk.request(due), [str(desk.logs)], str(stage), ALL_AGES, desk.connection)
     assert not found.shadow.refusals  # in two days it was not used
-    assert [one.first.pattern.name for one in found.found.narrowings] == ["gone"]
+    assert [one.first.pattern.name for one in found.tightening.narrowings] == ["gone"]
 
 
 def test_the_command_writes_stages_and_reports(desk: Desk, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

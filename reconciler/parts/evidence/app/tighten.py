@@ -93,23 +93,27 @@ class TightenBase:
 
 def state_of(request: StateRequest, connection: ConnectionOptions, tell: Tell = ignore) -> TightenBase:
     """The state, with the rights that the manifests declare for it."""
-    found: AccessState = (
+    access_state: AccessState = (
         live_access(request, connection, tell=tell) if request.live else declared_access(request, connection)
     )
-    if found.manifests is None or found.declaration is None or found.desired is None:
+    if access_state.manifests is None or access_state.declaration is None or access_state.desired is None:
         raise RequestError("only declared rights can be narrowed", "give the directory of the manifests")
-    view = with_desired(found) if request.live else found.view
+    view = with_desired(access_state) if request.live else access_state.view
     with sound():
-        book = read(texts_of(found.manifests))
+        book = read(texts_of(access_state.manifests))
     rights = unclaimed(view)
-    held = rights.bindings & denials_of_locks(found.state.bindings) if found.state is not None else frozenset()
+    held = (
+        rights.bindings & denials_of_locks(access_state.state.bindings)
+        if access_state.state is not None
+        else frozenset()
+    )
     rights = rights.with_changes((), held) if held else rights
     return TightenBase(
         view,
         rights,
-        found.manifests,
-        scope_of(book, found.declaration, found.desired, frozenset(rights.super_users)),
-        found.state.cluster_id if found.state else "",
+        access_state.manifests,
+        scope_of(book, access_state.declaration, access_state.desired, frozenset(rights.super_users)),
+        access_state.state.cluster_id if access_state.state else "",
         request.live,
         held,
     )
@@ -129,13 +133,13 @@ def scope_of(
 
 def granted(declared: Iterable[DeclaredRight]) -> Sequence[GrantedRight]:
     """Each binding once: as what a role brings only where nothing else declares it."""
-    found: dict[AclBinding, GrantedRight] = {}
+    rights: dict[AclBinding, GrantedRight] = {}
     for item in declared:
         use = None if item.use is None else str(item.use)
-        known = found.get(item.binding)
-        if known is None or use is None:
-            found[item.binding] = GrantedRight(item.binding, use, item.of_role)
-    return list(found.values())
+        earlier = rights.get(item.binding)
+        if earlier is None or use is None:
+            rights[item.binding] = GrantedRight(item.binding, use, item.of_role)
+    return list(rights.values())
 
 
 # Narrowings as an edit of the manifests; and the roles that it could only keep as plain rules.
@@ -155,18 +159,21 @@ def edited(
 
     Raises :class:`EditRefusedError` where no edit does exactly that, or it would break Ownership.
     """
-    narrowings = {name: found for name, found in narrowings.items() if found}
+    narrowings = {name: of_cluster for name, of_cluster in narrowings.items() if of_cluster}
     if not narrowings:
         return ManifestEdit(place, texts)
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:
-        return {**book.desired, **{name: narrower(book.desired[name], found) for name, found in narrowings.items()}}
+        return {
+            **book.desired,
+            **{name: narrower(book.desired[name], of_cluster) for name, of_cluster in narrowings.items()},
+        }
 
-    made = edit(place, wanted, NO_GAIN, day, connection=connection)
-    if made.breaches:
-        words = [f"{breach.origin}: {breach.subject}" for breach in made.breaches]
+    manifest_edit = edit(place, wanted, NO_GAIN, day, connection=connection)
+    if manifest_edit.breaches:
+        words = [f"{breach.origin}: {breach.subject}" for breach in manifest_edit.breaches]
         raise EditRefusedError("\n  ".join(["the narrower rights would break Ownership: nothing was written", *words]))
-    return made
+    return manifest_edit
 
 
 def narrower(state: DesiredState, narrowings: Sequence[Narrowing]) -> DesiredState:
@@ -178,14 +185,14 @@ def narrower(state: DesiredState, narrowings: Sequence[Narrowing]) -> DesiredSta
     for narrowing in narrowings:
         longest = max((said_of[item] for item in narrowing.bindings), key=_end)
         for binding in narrowing.into:
-            known = declared.get(binding)
-            if known is None or _end(known) < _end(longest):
+            earlier = declared.get(binding)
+            if earlier is None or _end(earlier) < _end(longest):
                 declared[binding] = said_of.get(binding, longest)._replace(role=None)
     return replace(state, bindings=declared)
 
 
-def _end(said: Declaration) -> datetime.datetime:
-    return (said.expires or FOREVER).end
+def _end(declaration: Declaration) -> datetime.datetime:
+    return (declaration.expires or FOREVER).end
 
 
 def role_grant(right: GrantedRight) -> RoleGrant:
@@ -205,7 +212,7 @@ def broken_roles(
     written = {item.binding for item in granted(declared_rights(after, cluster)) if not item.role_use}
     plain = {item.binding for item in rights if item.role_use is None}
     into = {narrowing.bindings: narrowing.into for narrowing in narrowings}
-    gone = {binding: found for bindings, found in into.items() for binding in bindings}
+    gone = {binding: replacements for bindings, replacements in into.items() for binding in bindings}
     return frozenset(
         role_grant(right)
         for right in rights
@@ -232,12 +239,12 @@ def holder(
     operating |= {declaration.probe.principal} if declaration.probe else set()
 
     def hold(binding: AclBinding) -> Held | None:
-        said, principal = scope.desired.bindings[binding], binding.entry.principal
-        if said.keep is not None:
-            return Held(binding, HeldReason.KEEP, said.keep)
+        declared, principal = scope.desired.bindings[binding], binding.entry.principal
+        if declared.keep is not None:
+            return Held(binding, HeldReason.KEEP, declared.keep)
         if binding in owned:
             return Held(binding, HeldReason.OWNER)
-        sharing = [other for other, known in others.items() if _same_place(known.get(binding), said)]
+        sharing = [other for other, theirs in others.items() if _same_place(theirs.get(binding), declared)]
         if sharing:
             return Held(binding, HeldReason.SHARED, ", ".join(sharing))
         if _is_protected(declaration, binding):
@@ -257,8 +264,8 @@ def _too_young(binding: AclBinding, then: Collection[AclBinding] | None, first: 
     return None if binding in then else Held(binding, HeldReason.YOUNG, f"on {first}")
 
 
-def _same_place(one: Declaration | None, other: Declaration) -> bool:
-    return one is not None and one.origin == other.origin
+def _same_place(first: Declaration | None, second: Declaration) -> bool:
+    return first is not None and first.origin == second.origin
 
 
 def _is_protected(declaration: ClusterDeclaration, binding: AclBinding) -> bool:
@@ -286,10 +293,12 @@ def later_too(
     What is right today may open a topic later, when an ACL ends that alone was left of its ACLs.
     """
     narrowed = narrower(desired, suggested)
-    sides = [{item: said.expires for item, said in state.bindings.items()} for state in (desired, narrowed)]
+    sides = [
+        {item: declaration.expires for item, declaration in state.bindings.items()} for state in (desired, narrowed)
+    ]
     later = instants((desired, narrowed), day)[1:]
 
-    def left(rights: Authorizer, ends: Mapping[AclBinding, Expiry | None], when: datetime.date) -> Authorizer:
+    def without_ended(rights: Authorizer, ends: Mapping[AclBinding, Expiry | None], when: datetime.date) -> Authorizer:
         there = rights.bindings
         return rights.with_changes(
             removed=[item for item, end in ends.items() if end and end.over(when) and item in there]
@@ -299,7 +308,9 @@ def later_too(
         if not today(rights):
             return False
         for when in later:
-            difference = compare_access(left(before, sides[0], when), left(rights, {**sides[0], **sides[1]}, when))
+            difference = compare_access(
+                without_ended(before, sides[0], when), without_ended(rights, {**sides[0], **sides[1]}, when)
+            )
             if difference.gives():
                 return False
         return True
@@ -397,9 +408,9 @@ def proposed(
     place = request.path or connection.default_path
     evidence, summary = gathered(base, logs, options.window)
     thin = tuple(thin_evidence(evidence.period, summary, options.bounds, day_of(request)))
-    found = nothing_yet(base, place, evidence, summary, thin)
+    tightening = nothing_yet(base, place, evidence, summary, thin)
     if thin:
-        return found
+        return tightening
     scope, name = base.scope, base.scope.declaration.name
     first = evidence.period.first
     then = None if options.any_age or first is None else declared_then(place, name, first, connection)
@@ -412,14 +423,18 @@ def proposed(
         chosen = [narrowing for narrowing in suggested.narrowings if only(narrowing)]
         lasting = later_too(holds, base.authorizer, scope.desired, chosen, request.at)
         proven = prove(base.authorizer, chosen, evidence, lasting)
-        made = edited(place, texts_of(base.manifests), {name: proven.narrowings}, request.at, connection)
-        more = broken_roles(read(made.after), name, rights, proven.narrowings) if made.files else frozenset()
+        manifest_edit = edited(place, texts_of(base.manifests), {name: proven.narrowings}, request.at, connection)
+        more = (
+            broken_roles(read(manifest_edit.after), name, rights, proven.narrowings)
+            if manifest_edit.files
+            else frozenset()
+        )
         if not more:
             break
         broken |= more
         rights = as_plain(scope.rights, broken)
     held = tuple(sorted({*suggested.held, *proven.held}))
-    return replace(found, edit=made, narrowings=proven.narrowings, held=held, replayed=proven.replayed)
+    return replace(tightening, edit=manifest_edit, narrowings=proven.narrowings, held=held, replayed=proven.replayed)
 
 
 def nothing_yet(
@@ -465,15 +480,15 @@ class Staged:
 
     stage: Stage
     shadow: Shadow
-    found: Tightening
+    tightening: Tightening
     due: bool
 
 
-def write_stage(file: str, found: Tightening, not_before: datetime.date, day: datetime.date) -> None:
+def write_stage(file: str, tightening: Tightening, not_before: datetime.date, day: datetime.date) -> None:
     """Keep a proposal in a file that is not there yet, to be watched from that day on; raises a WorkflowError."""
     if not_before <= day:
         raise RequestError(f"{not_before} is not after {day}", "name a day to come")
-    stage = Stage(found.cluster, day, not_before, found.narrowings)
+    stage = Stage(tightening.cluster, day, not_before, tightening.narrowings)
     try:
         with Path(file).open("x", encoding="utf-8") as opened:
             opened.write(stage_text(stage))
@@ -513,8 +528,8 @@ def staged(
     if due and not thin:
         # Nobody's file lowers the bounds: on its day a stage only chooses among what a new run proposes.
         chosen = {binding for narrowing in shown.wanted for binding in narrowing.bindings}
-        found = proposed(base, request, logs, options, connection, lambda item: chosen.issuperset(item.bindings))
-        return Staged(stage, shown, found, due)
+        tightening = proposed(base, request, logs, options, connection, lambda item: chosen.issuperset(item.bindings))
+        return Staged(stage, shown, tightening, due)
     return Staged(stage, shown, nothing_yet(base, place, evidence, summary, thin), due)
 
 
@@ -530,17 +545,17 @@ def _read(file: str) -> Stage:
 # A tightening as the value that reports are made from.
 
 
-def tighten_output(found: Tightening, watched: Staged | None = None) -> TightenOutput:
+def tighten_output(tightening: Tightening, watched: Staged | None = None) -> TightenOutput:
     """What was found, with how its stage stands."""
-    places = dict(found.places)
+    places = dict(tightening.places)
     return TightenOutput(
-        found.cluster,
-        found.basis.value,
-        **period_words(found.period),
-        permitted=found.decisions,
-        thin=found.thin,
-        narrowed=tuple(narrowed_entry(narrowing, places) for narrowing in found.narrowings),
-        held=tuple(held_entry(item, places) for item in found.held),
-        decided_again=found.replayed,
+        tightening.cluster,
+        tightening.basis.value,
+        **period_words(tightening.period),
+        permitted=tightening.decisions,
+        thin=tightening.thin,
+        narrowed=tuple(narrowed_entry(narrowing, places) for narrowing in tightening.narrowings),
+        held=tuple(held_entry(item, places) for item in tightening.held),
+        decided_again=tightening.replayed,
         stage=None if watched is None else stage_entry(watched.stage, watched.shadow, due=watched.due),
     )

@@ -46,9 +46,9 @@ def usage(
         analysis.note(scanned(file, question.window, cluster_id, counted))
     for event, (count, _) in counted.items():
         analysis.see(event, count)
-    found = analysis.result(_origins(before.authorizer))
-    undeclared = [name for name in found.undeclared_super_users if name not in before.claimed.super_users]
-    return before, replace(found, undeclared_super_users=tuple(undeclared))
+    cluster_usage = analysis.result(_origins(before.authorizer))
+    undeclared = [name for name in cluster_usage.undeclared_super_users if name not in before.claimed.super_users]
+    return before, replace(cluster_usage, undeclared_super_users=tuple(undeclared))
 
 
 def files_of(logs: Iterable[str]) -> list[str]:
@@ -72,10 +72,14 @@ def _states(
         if replay:
             raise RequestError("a replay needs the state before the change", "name the cluster that has it")
         return declared_access(request, connection).view, None, ""
-    found = live_access(request, connection, tell=tell)
-    if replay and found.desired is None:
+    access_state = live_access(request, connection, tell=tell)
+    if replay and access_state.desired is None:
         raise RequestError("a replay needs manifests that declare the cluster", "give their directory as PATH")
-    return found.view, with_desired(found) if replay else None, found.state.cluster_id if found.state else ""
+    return (
+        access_state.view,
+        with_desired(access_state) if replay else None,
+        access_state.state.cluster_id if access_state.state else "",
+    )
 
 
 def unclaimed(view: AccessView) -> Authorizer:
@@ -99,7 +103,10 @@ def scanned(file: str, window: Window, cluster_id: str, counted: Decisions, *, b
         own = event._replace(cluster_id="")
         counted[own] = counted.get(own, DatedCount()) + DatedCount(count, on)
     days = frozenset(
-        day for named, found in scan.days.items() if not (named and cluster_id) or named == cluster_id for day in found
+        day
+        for named, file_days in scan.days.items()
+        if not (named and cluster_id) or named == cluster_id
+        for day in file_days
     )
     return summary_of(scan, file, broken)._replace(days=days, foreign=foreign)
 

@@ -82,16 +82,16 @@ class BindingUseCollector:
         elif event.acl is not None:
             self.gone[event.acl] = self.gone.get(event.acl, 0) + times
         wanted = AclPermissionType.ALLOW if event.allowed else AclPermissionType.DENY
-        found = [b for b in self._lookup.applying(event.request) if b.entry.permission_type is wanted]
-        alone = len(found) == 1 and event.ground not in _ANYWAY
-        for binding in found:
+        applying = [b for b in self._lookup.applying(event.request) if b.entry.permission_type is wanted]
+        alone = len(applying) == 1 and event.ground not in _ANYWAY
+        for binding in applying:
             self._keep_stronger(binding, BindingUse.ALONE if alone else BindingUse.ALSO)
 
     def uses(self, *, allows_known: bool, denies_known: bool) -> BindingUses:
         """The result. A binding is only called unused if the logs would show its use."""
-        known = {AclPermissionType.ALLOW: allows_known, AclPermissionType.DENY: denies_known}
+        logged = {AclPermissionType.ALLOW: allows_known, AclPermissionType.DENY: denies_known}
         rest = self._bindings - self._seen.keys()
-        unused = [binding for binding in rest if known[binding.entry.permission_type]]
+        unused = [binding for binding in rest if logged[binding.entry.permission_type]]
         counts = dict.fromkeys(BindingUse, 0)
         for use in self._seen.values():
             counts[use] += 1
@@ -101,8 +101,8 @@ class BindingUseCollector:
 
     def _keep_stronger(self, binding: AclBinding, use: BindingUse) -> None:
         """Keep the stronger of the known and the new use."""
-        known = self._seen.get(binding)
-        if known is None or _STRENGTH[use] > _STRENGTH[known]:
+        earlier = self._seen.get(binding)
+        if earlier is None or _STRENGTH[use] > _STRENGTH[earlier]:
             self._seen[binding] = use
 
 
@@ -158,8 +158,8 @@ class Replayer:
             self._same.add(event.request)
             return
         key = event.request, event.api
-        known = self._changed.get(key)
-        total = tally if known is None else tally + known.tally
+        earlier = self._changed.get(key)
+        total = tally if earlier is None else tally + earlier.tally
         self._changed[key] = ReplayedAccess(
             event.request, event.api, total, before, after, self._deciding_binding(event, after)
         )

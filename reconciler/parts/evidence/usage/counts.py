@@ -255,11 +255,11 @@ class Denial:
 class Denials:
     """Collects denials, access by access, in any order."""
 
-    __slots__ = ("_found", "dropped")
+    __slots__ = ("_by_access", "dropped")
 
     def __init__(self) -> None:
         """``dropped`` counts denials beyond the limit."""
-        self._found: dict[DeniedAccess, dict[str, EventCount]] = {}
+        self._by_access: dict[DeniedAccess, dict[str, EventCount]] = {}
         self.dropped = 0
 
     def see(self, event: Event, tally: EventCount) -> None:
@@ -267,25 +267,25 @@ class Denials:
         if event.allowed or event.asked_only:
             return
         principal, host, operation, kind, name = event.request
-        hosts = self._found.setdefault(DeniedAccess(principal, operation, kind, name), {})
+        hosts = self._by_access.setdefault(DeniedAccess(principal, operation, kind, name), {})
         hosts[host] = hosts.get(host, EventCount()) + tally
-        if len(self._found) > 2 * MOST_DENIALS:
+        if len(self._by_access) > 2 * MOST_DENIALS:
             self._make_room()
 
     def repeated(self, times: int, authorizer: Authorizer) -> list[Denial]:
         """Denials that repeated at least so often, the most frequent first, each with grants that would permit it."""
-        found = [
+        denials = [
             Denial(refused, total, tuple(sorted(hosts)))
-            for refused, hosts in self._found.items()
+            for refused, hosts in self._by_access.items()
             if (total := _sum(hosts)).times >= times
         ]
-        found.sort(key=lambda denial: (-denial.tally.times, denial.refused))
-        return _settled(found, authorizer)
+        denials.sort(key=lambda denial: (-denial.tally.times, denial.refused))
+        return _settled(denials, authorizer)
 
     def _make_room(self) -> None:
-        kept = sorted(self._found, key=lambda refused: (-_sum(self._found[refused]).times, refused))
+        kept = sorted(self._by_access, key=lambda refused: (-_sum(self._by_access[refused]).times, refused))
         for refused in kept[MOST_DENIALS:]:
-            del self._found[refused]
+            del self._by_access[refused]
             self.dropped += 1
 
 
@@ -296,9 +296,9 @@ def _sum(hosts: Mapping[str, EventCount]) -> EventCount:
     return total
 
 
-def _settled(found: list[Denial], authorizer: Authorizer) -> list[Denial]:
+def _settled(denials: list[Denial], authorizer: Authorizer) -> list[Denial]:
     """Propose grants, drop those that another proposal implies, and prove the rest."""
-    proposed = [_propose(denial, authorizer) for denial in found]
+    proposed = [_propose(denial, authorizer) for denial in denials]
     grants = {grant for denial in proposed for grant in denial.grants}
     proposed = [_without_implied(denial, grants) for denial in proposed]
     after = authorizer.with_changes({grant for denial in proposed for grant in denial.grants})
@@ -309,18 +309,18 @@ def _propose(denial: Denial, authorizer: Authorizer) -> Denial:
     remark = _no_grant(denial.refused)
     if remark:
         return replace(denial, remark=remark)
-    missing, told = [], []
+    missing, remarks = [], []
     for request in _requests(denial):
         decision = authorizer.authorize(*request)
         if decision.allowed is None:
-            told.append("something unknown about the cluster could change the answer")
+            remarks.append("something unknown about the cluster could change the answer")
         elif decision.rule is DecisionRule.DENY:
             denials = ", ".join(map(binding_name, decision.bindings[:1]))
-            told.append(f"a DENY decides, and no grant goes beyond it: {denials}")
+            remarks.append(f"a DENY decides, and no grant goes beyond it: {denials}")
         elif not decision.allowed:
             missing.append(request.host)
-    if told:
-        return replace(denial, remark=told[0])
+    if remarks:
+        return replace(denial, remark=remarks[0])
     if not missing:
         return replace(denial, remark="permitted by now")
     # Some formats leave the host out. A grant for any host would be wider than what was refused.
@@ -477,9 +477,9 @@ class BindingUsage:
             self.hosts[host] = self.hosts.get(host, NO_DAYS) | days
         self.many = self.many or other.many
         for name, used in () if self.many else other.names.items():
-            known = self.names.setdefault(name, {})
+            operations = self.names.setdefault(name, {})
             for operation, days in used.items():
-                known[operation] = known.get(operation, NO_DAYS) | days
+                operations[operation] = operations.get(operation, NO_DAYS) | days
         self._bounded()
 
     def _bounded(self) -> None:
@@ -508,7 +508,7 @@ class UsageEvidence:
     @property
     def decisions(self) -> int:
         """How many permitted accesses there were."""
-        return sum(access.tally.times for found in self.accesses.values() for access in found)
+        return sum(access.tally.times for accesses in self.accesses.values() for access in accesses)
 
     def see(self, event: Event, count: EventCount, days: DaySet) -> None:
         """Add one distinct decision. Without days of its own it counts for each day from its first to its last."""

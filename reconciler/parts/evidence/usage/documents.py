@@ -35,10 +35,10 @@ from reconciler.parts.evidence.usage.message import (
     RESOURCE_TYPES,
     Context,
     Event,
-    Found,
     LoggedReason,
     Logger,
     ParsedLine,
+    ReadDecision,
     UnreadableReason,
     as_text,
     decisions_of_text,
@@ -92,11 +92,11 @@ def parse_audit_event(document: Mapping[str, Any]) -> Event | UnreadableReason:
 
 def _principal(info: Any) -> str | None:
     """``User:alice``, or the id inside Cloud's ``{"confluentServiceAccount": {"resourceId": "sa-1"}}``."""
-    found = info.get("principal") if isinstance(info, dict) else None
-    if isinstance(found, str):
-        return found if ":" in found else None
-    if isinstance(found, dict):
-        ids = [value["resourceId"] for value in found.values() if isinstance(value, dict) and "resourceId" in value]
+    principal = info.get("principal") if isinstance(info, dict) else None
+    if isinstance(principal, str):
+        return principal if ":" in principal else None
+    if isinstance(principal, dict):
+        ids = [value["resourceId"] for value in principal.values() if isinstance(value, dict) and "resourceId" in value]
         if len(ids) == 1 and isinstance(ids[0], str) and ids[0]:
             return f"User:{ids[0]}"
     return None
@@ -135,9 +135,9 @@ def _host(data: Mapping[str, Any]) -> str:
 
 def _cluster_id(document: Mapping[str, Any], data: Mapping[str, Any]) -> str:
     for text in (data.get("serviceName"), document.get("source"), document.get("subject"), data.get("resourceName")):
-        found = _CLUSTER.search(text) if isinstance(text, str) else None
-        if found:
-            return found[1]
+        match = _CLUSTER.search(text) if isinstance(text, str) else None
+        if match:
+            return match[1]
     return ""
 
 
@@ -247,11 +247,11 @@ def parse_ocsf_event(document: Mapping[str, Any]) -> Event | UnreadableReason:
 _CLIENT: Final = ("src_endpoint", "ip")
 
 
-def _at(found: Any, *path: str) -> Any:
+def _at(value: Any, *path: str) -> Any:
     """What is at a path of fields; ``None`` where there is nothing."""
     for name in path:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _is_text(value: Any) -> bool:
@@ -330,7 +330,7 @@ class _RepeatedNameError(ValueError):
     """An object has two fields of one name: readers differ about which one counts."""
 
 
-def decisions_of_document(line: bytes) -> list[Found] | None:
+def decisions_of_document(line: bytes) -> list[ReadDecision] | None:
     """The decisions in a line that is a document, or a document behind a prefix of a collector; else ``None``."""
     opening = _OPENING.search(line)
     place = opening.start() if opening else -1
@@ -348,7 +348,7 @@ def decisions_of_document(line: bytes) -> list[Found] | None:
         return None
     around = NO_CONTEXT if whole else Context(before.time, before.traced, before.logger)
     try:
-        return [found for document in _documents(text) for found in _found(document, around)]
+        return [decision for document in _documents(text) for decision in _decisions_of(document, around)]
     except UnicodeEncodeError:
         return [UnreadableReason.NOT_TEXT]
     except (ValueError, RecursionError):
@@ -370,13 +370,13 @@ def _documents(text: str) -> Iterator[Any]:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise _RepeatedNameError
-    return found
+    return fields
 
 
-def _field_of_pretty_json(line: bytes) -> list[Found] | None:
+def _field_of_pretty_json(line: bytes) -> list[ReadDecision] | None:
     """A field, or an element of a list, of a document that is written over several lines."""
     text = as_text(line)
     if text is None:
@@ -384,13 +384,13 @@ def _field_of_pretty_json(line: bytes) -> list[Found] | None:
     bare = text.rstrip(", ")
     for opening, closing in ("{}", "[]"):
         try:
-            return _found(json.loads(opening + bare + closing), NO_CONTEXT)
+            return _decisions_of(json.loads(opening + bare + closing), NO_CONTEXT)
         except (ValueError, RecursionError):
             continue
     return None
 
 
-def _logfmt(line: bytes) -> list[Found] | None:
+def _logfmt(line: bytes) -> list[ReadDecision] | None:
     """A line of ``key=value`` from its beginning to its end."""
     text = as_text(line)
     if text is None or _PAIR.match(text) is None:
@@ -398,22 +398,22 @@ def _logfmt(line: bytes) -> list[Found] | None:
     pairs: list[tuple[str, Any]] = []
     place = 0
     while place < len(text):
-        found = _PAIR.match(text, place)
-        if found is None:
+        match = _PAIR.match(text, place)
+        if match is None:
             return None
         try:
-            value = json.loads(found[2]) if found[2].startswith('"') else found[2]
+            value = json.loads(match[2]) if match[2].startswith('"') else match[2]
         except ValueError:
             return None
-        pairs.append((found[1], value))
-        place = found.end()
+        pairs.append((match[1], value))
+        place = match.end()
     try:
-        return _found(_object(pairs), NO_CONTEXT)
+        return _decisions_of(_object(pairs), NO_CONTEXT)
     except ValueError:
         return [UnreadableReason.AMBIGUOUS]
 
 
-def _found(value: Any, around: Context) -> list[Found]:
+def _decisions_of(value: Any, around: Context) -> list[ReadDecision]:
     """The decisions in a part of a document."""
     if isinstance(value, str):
         return _of_string(value, around)
@@ -422,11 +422,11 @@ def _found(value: Any, around: Context) -> list[Found]:
     return _of_object(value, around) if isinstance(value, dict) else []
 
 
-def _of_string(text: str, around: Context) -> list[Found]:
+def _of_string(text: str, around: Context) -> list[ReadDecision]:
     nested = text.strip()
     if _NESTED.match(nested) and (is_sign(nested) or "authorizationInfo" in nested or "\\u00" in nested):
         try:
-            return [found for document in _documents(nested) for found in _found(document, around)]
+            return [decision for document in _documents(nested) for decision in _decisions_of(document, around)]
         except UnicodeEncodeError:
             return [UnreadableReason.NOT_TEXT]
         except ValueError:
@@ -434,17 +434,17 @@ def _of_string(text: str, around: Context) -> list[Found]:
     return decisions_of_text(text.rstrip("\r\n"), around) if is_sign(text) else []
 
 
-def _of_list(values: Sequence[Any], around: Context) -> list[Found]:
+def _of_list(values: Sequence[Any], around: Context) -> list[ReadDecision]:
     if values and all(isinstance(value, dict) and value.keys() >= {"field", "value"} for value in values):
         # A row of CloudWatch Logs Insights.
         return _of_object({str(value["field"]): value["value"] for value in values}, around)
     if values and isinstance(values[0], str) and values[0].isdecimal():
         # Loki: a time, then a line.
         around = around._replace(time=_time(values[0]) or around.time)
-    return [found for value in values for found in _found(value, around)]
+    return [decision for value in values for decision in _decisions_of(value, around)]
 
 
-def _of_object(document: Mapping[str, Any], around: Context) -> list[Found]:
+def _of_object(document: Mapping[str, Any], around: Context) -> list[ReadDecision]:
     around = _context(document, around)
     event: Event | UnreadableReason | None = None
     if is_audit_event(document):
@@ -455,7 +455,7 @@ def _of_object(document: Mapping[str, Any], around: Context) -> list[Found]:
         return [ParsedLine(around.time, event) if isinstance(event, Event) else event]
     texts = [item for item in document.values() if isinstance(item, str)]
     parts = [
-        _found(value, around)
+        _decisions_of(value, around)
         for value in document.values()
         # The beginning of another field is that field, shortened.
         if not (isinstance(value, str) and any(other != value and other.startswith(value) for other in texts))
@@ -464,12 +464,12 @@ def _of_object(document: Mapping[str, Any], around: Context) -> list[Found]:
     return _alternatives([*parts, *named])
 
 
-def _alternatives(parts: Sequence[Sequence[Found]]) -> list[Found]:
+def _alternatives(parts: Sequence[Sequence[ReadDecision]]) -> list[ReadDecision]:
     """What several fields say of one log event: the same decision in two of them is one."""
     parts = [part for part in parts if part]
     if len(parts) < 2:
         return list(parts[0]) if parts else []
-    found: list[Found] = []
+    decisions: list[ReadDecision] = []
     held: Counter[object] = Counter()
     for part in parts:
         own: Counter[object] = Counter()
@@ -477,9 +477,9 @@ def _alternatives(parts: Sequence[Sequence[Found]]) -> list[Found]:
             key = item.event if isinstance(item, ParsedLine) else item
             own[key] += 1
             if own[key] > held[key]:
-                found.append(item)
+                decisions.append(item)
         held |= own
-    return found
+    return decisions
 
 
 def _context(document: Mapping[str, Any], around: Context) -> Context:
@@ -504,13 +504,13 @@ def _about(fields: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in fields.items():
         yield name, value
         if name in _BESIDE and isinstance(value, dict):
-            for inner, said in value.items():
+            for inner, text in value.items():
                 # A scope without a class of Java is a collector's, not a logger.
-                scope = inner == "name" and isinstance(said, str) and logger_of(said) is not Logger.UNKNOWN
+                scope = inner == "name" and isinstance(text, str) and logger_of(text) is not Logger.UNKNOWN
                 if scope or (name == "logger" and inner == "name"):
-                    yield "logger", said
+                    yield "logger", text
                 else:
-                    yield _plain(inner), said
+                    yield _plain(inner), text
 
 
 @lru_cache(maxsize=4_096)
@@ -542,7 +542,7 @@ _ESCAPED: Final = b"\\u00"
 _HALF_BYTES = re.compile(HALF.encode())
 
 
-def decisions_in(line: bytes) -> tuple[Found, ...]:
+def decisions_in(line: bytes) -> tuple[ReadDecision, ...]:
     """The decisions in a line, or why they cannot be read; nothing if the line is not about decisions.
 
     Only a document with several log events has more than one.
@@ -554,9 +554,9 @@ def decisions_in(line: bytes) -> tuple[Found, ...]:
         return (UnreadableReason.NOT_TEXT,) if _hinted(bare) and _signed(bare) else ()
     if not _hinted(line) or not (_ESCAPED in line or _signed(line)):
         return ()
-    found = decisions_of_document(line)
-    if found is not None:
-        return tuple(found)
+    decisions = decisions_of_document(line)
+    if decisions is not None:
+        return tuple(decisions)
     text = as_text(line)
     if text is None:
         return (UnreadableReason.NOT_TEXT,) if _signed(line) else ()

@@ -193,8 +193,8 @@ def _reasoned(event: Event, reason: str) -> ReadMessage | UnreadableReason:
         if reason.startswith(opening):
             body = reason.removeprefix(opening)
             ends = [end for end in closing.finditer(body) if (end[2] == "ALLOW") is event.allowed]
-            found = {binding for end in ends for binding in _bindings(event, body, end)}
-            acl = found.pop() if len(found) == 1 else None
+            bindings = {binding for end in ends for binding in _bindings(event, body, end)}
+            acl = bindings.pop() if len(bindings) == 1 else None
             if not ends:
                 return UnreadableReason.CUT
             return ReadMessage(event._replace(ground=LoggedReason.ACL, acl=acl), body[ends[-1].end() :])
@@ -262,10 +262,10 @@ class Window:
         )
 
 
-def normal_time(found: re.Match[bytes]) -> str:
+def normal_time(match: re.Match[bytes]) -> str:
     """A match of :data:`TIME` as a day; empty if it is not a valid time."""
-    text = f"{found[1].decode()} {found[2].decode()}"
-    zone = (found[4] or b"").decode()
+    text = f"{match[1].decode()} {match[2].decode()}"
+    zone = (match[4] or b"").decode()
     try:
         moment = datetime.datetime.fromisoformat(text)
         if zone and zone != "Z":
@@ -277,8 +277,8 @@ def normal_time(found: re.Match[bytes]) -> str:
 
 def time_of(text: str) -> str:
     """The first time in a text, or an empty text."""
-    found = TIME.search(text.encode("utf-8", "replace"))
-    return normal_time(found) if found else ""
+    match = TIME.search(text.encode("utf-8", "replace"))
+    return normal_time(match) if match else ""
 
 
 def time_at(seconds: float) -> str:
@@ -387,8 +387,8 @@ def layout_before(text: str) -> LineLayout | None:
     """What the text before a message says; ``None`` if it is more than layout."""
     if len(text) > _LONGEST:
         return None
-    found = _of_shape(text.translate(_ZEROS))
-    return found and found._replace(time=time_of(text))
+    layout = _of_shape(text.translate(_ZEROS))
+    return layout and layout._replace(time=time_of(text))
 
 
 @lru_cache(maxsize=4_096)
@@ -396,10 +396,10 @@ def _of_shape(text: str) -> LineLayout | None:
     """Cached, because prefixes differ in the digits of their times: no rule asks which digit it is."""
     place = 0
     for _ in range(_MOST_HEADERS):
-        found = _HEADER.match(text, place)
-        if found is None:
+        match = _HEADER.match(text, place)
+        if match is None:
             break
-        place = found.end()
+        place = match.end()
     return _layout(text, place)
 
 
@@ -410,26 +410,26 @@ def layout_after(text: str) -> LineLayout | None:
 
 def trailing_logger(text: str) -> Logger:
     """The logger in brackets at the end of a line of the broker's default layout, whatever is before it."""
-    found = _TRAILING.search(text, max(0, len(text) - _LONGEST))
-    return logger_of(found[1]) if found else Logger.UNSAID
+    match = _TRAILING.search(text, max(0, len(text) - _LONGEST))
+    return logger_of(match[1]) if match else Logger.UNSAID
 
 
 def _layout(text: str, place: int) -> LineLayout | None:
     logger, traced = Logger.UNSAID, False
     while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
+        match = _TOKEN.match(text, place)
+        if match is None:
             return None
-        place = found.end()
-        kind = found.lastgroup
+        place = match.end()
+        kind = match.lastgroup
         if kind == "level":
-            traced = traced or found[0].lower() == "trace"
-        elif kind == "java" or (kind == "group" and _java.fullmatch(found[0][1:-1])):
+            traced = traced or match[0].lower() == "trace"
+        elif kind == "java" or (kind == "group" and _java.fullmatch(match[0][1:-1])):
             return LineLayout(logger=Logger.FOREIGN)
-        elif kind == "ours" or (kind == "group" and _ours.fullmatch(found[0][1:-1])):
+        elif kind == "ours" or (kind == "group" and _ours.fullmatch(match[0][1:-1])):
             logger = Logger.OURS
         elif kind == "group":
-            traced = traced or found[0].lower() == "[trace]"
+            traced = traced or match[0].lower() == "[trace]"
     return LineLayout(time_of(text), logger, traced, any(text.count(mark) % 2 for mark in "\"'"))
 
 
@@ -437,7 +437,7 @@ def _layout(text: str, place: int) -> LineLayout | None:
 #
 # A text that shows any sign of a decision is read, or counts as unreadable, or is certainly another class's message.
 
-Found: TypeAlias = ParsedLine | UnreadableReason
+ReadDecision: TypeAlias = ParsedLine | UnreadableReason
 #: What the second half of a cut line can still show.
 HALF: Final = r"with resourceRefCount = |based on rule MatchingAcl\("
 #: What only a decision says, however a collector escapes its characters.
@@ -464,7 +464,7 @@ def is_sign(text: str) -> bool:
     return _SIGN.search(text) is not None or _OTHER_FORMS.search(text) is not None
 
 
-def decisions_of_text(text: str, around: Context = NO_CONTEXT) -> list[Found]:
+def decisions_of_text(text: str, around: Context = NO_CONTEXT) -> list[ReadDecision]:
     """The decision in a text of some layout, at most one."""
     start = text.find(OPENING)
     if start < 0 or around.logger is Logger.FOREIGN:
@@ -495,11 +495,11 @@ def decisions_of_text(text: str, around: Context = NO_CONTEXT) -> list[Found]:
 @lru_cache(maxsize=20_000)
 def _read(message: str) -> tuple[Event, LineLayout | None] | UnreadableReason:
     """Cached, because logs repeat few messages a million times."""
-    found = parse_message(message)
-    return found if isinstance(found, UnreadableReason) else (found.event, layout_after(found.rest))
+    parsed = parse_message(message)
+    return parsed if isinstance(parsed, UnreadableReason) else (parsed.event, layout_after(parsed.rest))
 
 
-def _without_opening(text: str) -> list[Found]:
+def _without_opening(text: str) -> list[ReadDecision]:
     if _OTHER_FORMS.search(text):
         return [UnreadableReason.FORMAT]
     if not _SIGN.search(text) or trailing_logger(text) is Logger.FOREIGN:

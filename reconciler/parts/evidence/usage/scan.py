@@ -34,7 +34,7 @@ _OPAQUE = re.compile(r"(?=[\w+/=-]*\d)(?=[\w+/=-]*[A-Za-z])[\w+/=-]{28,}", re.AS
 def example(line: bytes) -> str:
     """The beginning of the line, at most about 160 printable ASCII characters."""
     text = line[: 4 * _MOST].decode("utf-8", "backslashreplace")
-    text = _ASSIGNED.sub(lambda found: f"{found[1]}[redacted]", text)
+    text = _ASSIGNED.sub(lambda match: f"{match[1]}[redacted]", text)
     text = _OPAQUE.sub("[redacted]", text)
     shown = text.encode("unicode_escape").decode("ascii")
     cut = len(shown) > _MOST or len(line) > 4 * _MOST
@@ -65,8 +65,8 @@ class Scan:
 
     __slots__ = (
         "_by_day",
+        "_by_text",
         "_entries",
-        "_known",
         "_start",
         "_tail",
         "_window",
@@ -85,7 +85,7 @@ class Scan:
         """
         self._window, self._by_day = window, by_day
         self._entries: dict[Event, _CountedEvent] = {}
-        self._known: dict[bytes, _CountedEvent] = {}
+        self._by_text: dict[bytes, _CountedEvent] = {}
         self._start, self._tail = 0, 0
         self.lines = self.other = self.outside = 0
         self.lost: dict[UnreadableReason, UnreadableLines] = {}
@@ -111,7 +111,7 @@ class Scan:
 
     def drain_by_day(self) -> Iterator[tuple[Event, EventCount, DaySet]]:
         """Return and remove every decision with its count and its days."""
-        entries, self._entries, self._known = self._entries, {}, {}
+        entries, self._entries, self._by_text = self._entries, {}, {}
         for event, entry in entries.items():
             if entry.count:
                 yield event, EventCount(entry.count, entry.first, entry.last), entry.days
@@ -128,9 +128,9 @@ class Scan:
             return False
         start, until = self._start, self._start + _DAY_WIDTH
         counts = Counter(map(itemgetter(slice(0, until), slice(self._tail, None)), lines))
-        known = self._known
+        entries = self._by_text
         # One unknown line is reason enough to go line by line: it may be the beginning of a message over several lines.
-        if not all(rest in known for _, rest in counts):
+        if not all(rest in entries for _, rest in counts):
             return False
         days = {front: _day(front, start) for front in {front for front, _ in counts}}
         if "" in days.values():
@@ -138,7 +138,7 @@ class Scan:
         for (front, rest), times in counts.items():
             day = days[front]
             if self._window.contains(day):
-                entry = known[rest]
+                entry = entries[rest]
                 entry.count += times
                 if day != entry.last:
                     self._see(entry, day)
@@ -148,12 +148,12 @@ class Scan:
 
     def _run(self, lines: Sequence[bytes], place: int) -> int:
         """Count lines from a position up to the end or the end of a broken message; returns the next position."""
-        known, start, tail = self._known, self._start, self._tail
+        entries, start, tail = self._by_text, self._start, self._tail
         until = start + _DAY_WIDTH
         stamp, time, counts = b"\n", "", False
         for number in range(place, len(lines)):
             line = lines[number]
-            entry = known.get(line[tail:]) if tail else None
+            entry = entries.get(line[tail:]) if tail else None
             if entry is None:
                 following = self._learn(lines, number)
                 if following != number + 1 or self._tail != tail:
@@ -162,8 +162,8 @@ class Scan:
             # Lines of one day follow each other: parse a day once, not a million times.
             if line[:until] != stamp:
                 stamp = line[:until]
-                found = TIME.match(line, start)
-                time = normal_time(found) if found else ""
+                match = TIME.match(line, start)
+                time = normal_time(match) if match else ""
                 counts = bool(time) and self._window.contains(time)
             if counts:
                 entry.count += 1
@@ -190,15 +190,15 @@ class Scan:
         if len(line) > MAX_LINE:
             self.lose(UnreadableReason.TOO_LONG, line)
             return number + 1
-        found = decisions_in(line)
+        decisions = decisions_in(line)
         # Each log event of a document counts as a line.
-        self.lines += max(0, len(found) - 1)
-        if not found:
+        self.lines += max(0, len(decisions) - 1)
+        if not decisions:
             self.other += 1
-        for item in found:
+        for item in decisions:
             self._place(line, item)
-        if len(found) == 1:
-            (only,) = found
+        if len(decisions) == 1:
+            (only,) = decisions
             if only is UnreadableReason.CUT and OPENING_BYTES in line:
                 return self._skip_broken(lines, number + 1)
             if isinstance(only, ParsedLine) and only.event in self._entries:
@@ -218,44 +218,44 @@ class Scan:
                 return end + 1
         return number
 
-    def _place(self, line: bytes, found: ParsedLine | UnreadableReason) -> None:
+    def _place(self, line: bytes, decision: ParsedLine | UnreadableReason) -> None:
         """Count what a line shows, if its day is in the window."""
-        if isinstance(found, UnreadableReason):
-            self.lose(found, line)
-        elif self._window.contains(found.time):
-            self._count(found)
-        elif found.time:
+        if isinstance(decision, UnreadableReason):
+            self.lose(decision, line)
+        elif self._window.contains(decision.time):
+            self._count(decision)
+        elif decision.time:
             self.outside += 1
         else:
             self.lose(UnreadableReason.NO_TIME, line)
 
-    def _count(self, found: ParsedLine) -> None:
-        entry = self._entries.get(found.event)
+    def _count(self, decision: ParsedLine) -> None:
+        entry = self._entries.get(decision.event)
         if entry is None:
-            entry = self._entries[found.event] = _CountedEvent(found.event)
+            entry = self._entries[decision.event] = _CountedEvent(decision.event)
         entry.count += 1
-        if found.time:
-            self._see(entry, found.time)
+        if decision.time:
+            self._see(entry, decision.time)
 
     def _remember(self, line: bytes, read: ParsedLine) -> None:
         """Remember the line's text after its time, if the layout begins with the time."""
-        found = TIME.match(line, 1 if line.startswith(b"[") else 0)
+        match = TIME.match(line, 1 if line.startswith(b"[") else 0)
         if (
-            found is None
-            or (found[4] or b"Z") != b"Z"
-            or TIME.search(line, found.end())
-            or normal_time(found) != read.time
+            match is None
+            or (match[4] or b"Z") != b"Z"
+            or TIME.search(line, match.end())
+            or normal_time(match) != read.time
         ):
             return
-        if len(self._known) >= _MOST_KNOWN:
-            self._known.clear()
-        if found.end() != self._tail or found.start() != self._start:
-            if len(self._known) > 1:
+        if len(self._by_text) >= _MOST_KNOWN:
+            self._by_text.clear()
+        if match.end() != self._tail or match.start() != self._start:
+            if len(self._by_text) > 1:
                 # Another layout in the same log: only the first layout uses the fast path.
                 return
-            self._known.clear()
-            self._start, self._tail = found.start(), found.end()
-        self._known[line[self._tail :]] = self._entries[read.event]
+            self._by_text.clear()
+            self._start, self._tail = match.start(), match.end()
+        self._by_text[line[self._tail :]] = self._entries[read.event]
 
 
 def _day(front: bytes, start: int) -> str:
@@ -349,8 +349,8 @@ def log_files(place: str) -> list[str]:
     path = Path(place)
     if place == STDIN or path.is_file():
         return [place]
-    found = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(place, recursive=True))
-    files = sorted(str(file) for file in found if file.is_file() and not file.name.startswith("."))
+    paths = path.rglob("*") if path.is_dir() else map(Path, glob.iglob(place, recursive=True))
+    files = sorted(str(file) for file in paths if file.is_file() and not file.name.startswith("."))
     if not files:
         raise FileNotFoundError(f"there are no files in {place}" if path.is_dir() else f"there is no {place}")
     return files
