@@ -75,10 +75,10 @@ def read_past(place: str, cluster: str, at: datetime.datetime, audit: tuple[str,
     opaque = tuple(_perhaps(binding_of(row.fact[1:])) for row in perhaps if row.fact[0] == ACLS)
     unsure = [row.fact for row in perhaps if row.fact[0] == STATED]
     stated = _stated_then([*certain, *unsure]) if STATED in kinds else None
-    known = _STATED_THEN if stated is not None else _NOT_STATED
+    basis = _STATED_THEN if stated is not None else _NOT_STATED
     return PastState(
         replace(state, opaque=opaque, stated=stated),
-        " ".join([_basis(cluster, time, before, after), known, *(f"{note}." for note in history.notes)]),
+        " ".join([_basis(cluster, time, before, after), basis, *(f"{note}." for note in history.notes)]),
         tuple(_unknown(row) for row in sorted(perhaps, key=lambda row: row.fact[0] != STATED)),
         dict(_at_once(row, coverage.runs) for row, there in rows if there and _given(row, coverage.runs)),
         frozenset(key for _, key, value in unsure if key != DEFAULT_ALLOW),
@@ -158,7 +158,7 @@ def _first(store: FleetStore, cluster: str, coverage: TableCoverage, ids: Iterab
 
 def _basis(cluster: str, time: int, before: Reading | None, after: Reading | None) -> str:
     """What an answer rests on, in sentences."""
-    readings = [one.taken for one in (before, after) if one is not None]
+    readings = [reading.taken for reading in (before, after) if reading is not None]
     rests = (
         f", from readings at {' and '.join(readings)}" if readings else ", from what was derived of earlier readings"
     )
@@ -175,12 +175,12 @@ _NOT_STATED: Final = f"No reading of then has super users and {_SETTING}: those 
 
 def _unknown(row: FactRow) -> str:
     """Between which times it is not known whether something was there, and why, in a sentence."""
-    one = row.interval
-    gained = one.from_hi is not None and one.from_lo is not None
-    after, before = one.unknown
+    interval = row.interval
+    gained = interval.from_hi is not None and interval.from_lo is not None
+    after, before = interval.unknown
     until = text_of(before) if before is not None else "the last reading"
     when = f"before {until}" if after is None else f"between {text_of(after)} and {until}"
-    return f"Unknown: {describe(row.fact)}, changed {when}{_by(one.began if gained else one.ended)}."
+    return f"Unknown: {describe(row.fact)}, changed {when}{_by(interval.began if gained else interval.ended)}."
 
 
 def _by(cause: Cause) -> str:
@@ -194,8 +194,8 @@ def describe(fact: Fact) -> str:
     if fact[0] == ACLS:
         return str(binding_of(fact[1:]))
     if fact[0] == STATED:
-        said = f"{_SETTING} =" if fact[1] == DEFAULT_ALLOW else f"{fact[1]} a super user,"
-        return f"{said} {fact[2]}" if fact[1] == DEFAULT_ALLOW else f"{said} by the word of the {fact[2]}"
+        text = f"{_SETTING} =" if fact[1] == DEFAULT_ALLOW else f"{fact[1]} a super user,"
+        return f"{text} {fact[2]}" if fact[1] == DEFAULT_ALLOW else f"{text} by the word of the {fact[2]}"
     if fact[0] == Topic.KIND:
         return f"topic {fact[1]} {fact[2]}"
     return f"{fact[0]} {fact[2]}"
@@ -295,11 +295,11 @@ class HistoryQuestion:
 
     def _turns(self, row: FactRow) -> Iterator[bool]:
         """Of each change of the interval in the time that is meant, whether it is of whose doing is meant."""
-        one, since = row.interval, int(self.since.timestamp()) if self.since is not None else 0
-        if one.from_lo is not None and (one.from_hi or one.from_lo) > since:
-            yield bool(one.began.run) is (self.by is Doing.RUN)
-        if one.to_hi is not None or one.is_open:
-            yield bool(one.ended.run) is (self.by is Doing.RUN)
+        interval, since = row.interval, int(self.since.timestamp()) if self.since is not None else 0
+        if interval.from_lo is not None and (interval.from_hi or interval.from_lo) > since:
+            yield bool(interval.began.run) is (self.by is Doing.RUN)
+        if interval.to_hi is not None or interval.is_open:
+            yield bool(interval.ended.run) is (self.by is Doing.RUN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,17 +328,17 @@ Accesses: TypeAlias = Mapping[AccessRequest, DaySet]
 
 def _alterations(accesses: Accesses) -> "Alterations":
     """Who altered the cluster, by day."""
-    found: dict[str, set[str]] = {}
+    by_principal: dict[str, set[str]] = {}
     for request, days in accesses.items():
         if request.operation is AclOperation.ALTER and request.resource_type is ResourceType.CLUSTER:
-            found.setdefault(request.principal, set()).update(day.isoformat() for day in days.each())
-    return found
+            by_principal.setdefault(request.principal, set()).update(day.isoformat() for day in days.each())
+    return by_principal
 
 
 def _uses(accesses: Accesses, rows: Iterable[FactRow]) -> Mapping[AclBinding, DaySet]:
     """The days on which accesses were permitted that an ALLOW allows, by itself or beside others."""
     bindings = {binding_of(row.fact[1:]) for row in rows if row.fact[0] == ACLS}
-    allows = {one for one in bindings if one.entry.permission_type is AclPermissionType.ALLOW}
+    allows = {binding for binding in bindings if binding.entry.permission_type is AclPermissionType.ALLOW}
     lookup, uses = Lookup(allows, NEWEST_RELEASE), dict.fromkeys(allows, NO_DAYS)
     for request, days in accesses.items():
         for binding in lookup.applying(request):
@@ -362,13 +362,13 @@ def ask_history(
     chosen = filter(question.selects, history.rows(question.choice()))
     rows = sorted(chosen, key=lambda row: (row.interval.from_lo or 0, describe(row.fact)))
     whose = _Whose(history.coverage.runs, _alterations(accesses), _uses(accesses, rows) if sources.logs else None)
-    said = (
+    basis = (
         f"Cluster {cluster}, from its first reading at {text_of(first[0] + CLOCKS)} through the last one at "
         f"{text_of(last[0] + CLOCKS)}."
         if first is not None and last is not None
         else f"Cluster {cluster}: no reading saw all of its ACLs."
     )
-    return tuple(_held(row, whose) for row in rows), said, tuple(history.notes)
+    return tuple(_held(row, whose) for row in rows), basis, tuple(history.notes)
 
 
 class KnownPast(NamedTuple):
@@ -405,10 +405,10 @@ class _Whose(NamedTuple):
 
 
 def _held(row: FactRow, whose: _Whose) -> HeldFact:
-    one = row.interval
-    began = None if one.from_lo is None else _turn(one.began, (one.from_lo, one.from_hi), whose)
-    stays = one.to_hi is None and not one.is_open
-    ended = None if stays else _turn(one.ended, (one.to_lo, one.to_hi), whose)
+    interval = row.interval
+    began = None if interval.from_lo is None else _turn(interval.began, (interval.from_lo, interval.from_hi), whose)
+    stays = interval.to_hi is None and not interval.is_open
+    ended = None if stays else _turn(interval.ended, (interval.to_lo, interval.to_hi), whose)
     return HeldFact(describe(row.fact), began, ended, row.ticket or None, *_last_used(row, whose.uses))
 
 
@@ -418,7 +418,7 @@ def _last_used(row: FactRow, uses: Mapping[AclBinding, DaySet] | None) -> tuple[
     if days is None:
         return None, False
     begin, end = text_of(row.interval.from_lo or 0)[:10], text_of(row.interval.to_hi or 253402300799)[:10]
-    within = [day for one in days.each() if begin <= (day := one.isoformat()) <= end]
+    within = [day for date in days.each() if begin <= (day := date.isoformat()) <= end]
     return within[-1] if within else None, True
 
 

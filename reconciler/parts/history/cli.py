@@ -24,17 +24,17 @@ from reconciler.parts.history.app import (
 from reconciler.results import OutputKind
 
 
-def held_lines(found: Sequence[HeldFact]) -> Iterator[str]:
+def held_lines(held: Sequence[HeldFact]) -> Iterator[str]:
     """Each fact with its begin and its end, a line each; then how many there are."""
-    for one in found:
-        yield safe(one.what + (f"  [{one.ticket}]" if one.ticket else ""))
-        yield safe(f"    since {_words(one.began)}" if one.began else "    since before the first reading")
-        if one.ended is not None:
-            dated = one.ended.exactly or one.ended.after or one.ended.before
-            yield safe(f"    ended {_words(one.ended)}" if dated else "    perhaps ended since")
-        if one.use_known:
-            yield f"    last used {one.last_used}" if one.last_used else "    not used, as far as the logs go"
-    yield f"{len(found)} {'interval' if len(found) == 1 else 'intervals'}."
+    for fact in held:
+        yield safe(fact.what + (f"  [{fact.ticket}]" if fact.ticket else ""))
+        yield safe(f"    since {_words(fact.began)}" if fact.began else "    since before the first reading")
+        if fact.ended is not None:
+            dated = fact.ended.exactly or fact.ended.after or fact.ended.before
+            yield safe(f"    ended {_words(fact.ended)}" if dated else "    perhaps ended since")
+        if fact.use_known:
+            yield f"    last used {fact.last_used}" if fact.last_used else "    not used, as far as the logs go"
+    yield f"{len(held)} {'interval' if len(held) == 1 else 'intervals'}."
 
 
 def _words(turn: Turn) -> str:
@@ -66,18 +66,18 @@ def _whose(turn: Turn) -> Iterator[str]:
     yield from (f"{word} {value}" for word, value in (("commit", turn.commit), ("see", turn.url)) if value)
 
 
-def since_lines(found: Sequence[HeldFact], undeclared: Collection[str]) -> Iterator[str]:
+def since_lines(held: Sequence[HeldFact], undeclared: Collection[str]) -> Iterator[str]:
     """Since when differences are there, for a report of drift; of the facts, those ``undeclared`` are there now."""
     yield "Since when"
-    for one in found:
-        if one.what not in undeclared:
-            gone = one.ended is not None and (one.ended.exactly or one.ended.after or one.ended.before)
-            when = f"gone since {_words(one.ended)}" if one.ended and gone else "gone since the last reading"
-        elif one.ended is not None and (one.ended.exactly or one.ended.before):
+    for fact in held:
+        if fact.what not in undeclared:
+            gone = fact.ended is not None and (fact.ended.exactly or fact.ended.after or fact.ended.before)
+            when = f"gone since {_words(fact.ended)}" if fact.ended and gone else "gone since the last reading"
+        elif fact.ended is not None and (fact.ended.exactly or fact.ended.before):
             when = "there again since the last reading"
         else:
-            when = f"there since {_words(one.began)}" if one.began else "there since before the first reading"
-        yield safe(f"  {one.what}: {when}")
+            when = f"there since {_words(fact.began)}" if fact.began else "there since before the first reading"
+        yield safe(f"  {fact.what}: {when}")
 
 
 def drift_since(
@@ -88,7 +88,7 @@ def drift_since(
     held = since_when(sources, cluster, differing).held
     unseen = len(differing) - len(held)
     more = [f"  {unseen} of the ACLs that differ are in no reading yet"] if unseen else []
-    return [*since_lines(held, set(map(str, undeclared))), *more], [HELD.write(one) for one in held]
+    return [*since_lines(held, set(map(str, undeclared))), *more], [HELD.write(fact) for fact in held]
 
 
 @click.command("history", short_help="Show since when access has been there, and by whose doing")
@@ -146,11 +146,13 @@ def command(
     """
     topic, principal = one_topic_and_principal(subjects)
     question = HistoryQuestion(topic, principal, since, Doing(by) if by is not None else None)
-    found, basis, notes = ask_history(PastSources(store, audit, logs), cluster, question)
+    held, basis, notes = ask_history(PastSources(store, audit, logs), cluster, question)
     if output == "json":
-        out_json(OutputKind.HISTORY, {"basis": basis, "notes": list(notes), "held": [HELD.write(one) for one in found]})
+        out_json(
+            OutputKind.HISTORY, {"basis": basis, "notes": list(notes), "held": [HELD.write(fact) for fact in held]}
+        )
     else:
-        out([basis, *held_lines(found)])
+        out([basis, *held_lines(held)])
     for note in notes:
         info(f"note: {note}")
     return Exit.OK

@@ -68,19 +68,19 @@ def acl_fact(binding: AclBinding) -> Fact:
 
 def facts_of(state: ClusterState) -> Mapping[str, frozenset[Fact]]:
     """What a reading saw, by kind; a kind that it did not see whole is left out."""
-    found: dict[str, frozenset[Fact]] = {}
+    facts: dict[str, frozenset[Fact]] = {}
     if not state.acl_gap and not state.opaque:
-        found[ACLS] = frozenset(map(acl_fact, without_harmless(state).bindings))
+        facts[ACLS] = frozenset(map(acl_fact, without_harmless(state).bindings))
     if not state.topic_gap and not state.unreadable_topics:
-        found[Topic.KIND] = frozenset((Topic.KIND, name, _topic(topic)) for name, topic in state.topics.items())
+        facts[Topic.KIND] = frozenset((Topic.KIND, name, _topic(topic)) for name, topic in state.topics.items())
     for kind in KINDS:
         items = state.listings.get(kind.TYPE.KIND, Listing[Any]()).items
         if items is not None:
             name = kind.TYPE.KIND
-            found[name] = frozenset((name, compact(str(one.key)), compact(kind.CODEC.write(one))) for one in items)
+            facts[name] = frozenset((name, compact(str(item.key)), compact(kind.CODEC.write(item))) for item in items)
     if state.stated is not None:
-        found[STATED] = frozenset(_stated(state.stated))
-    return found
+        facts[STATED] = frozenset(_stated(state.stated))
+    return facts
 
 
 def _stated(stated: StatedFacts) -> Iterator[Fact]:
@@ -156,10 +156,10 @@ class _Times:
             self.before, self.last = self.last, time
         self.number += 2
 
-    def sighting(self, there: bool | None, *, left: bool, since_begin: bool = False) -> FactSighting:
+    def sighting(self, there: bool | None, *, as_left: bool, since_begin: bool = False) -> FactSighting:
         """What was seen, or left, before the line was written: after the one before, or at any time of the run."""
         lo = self.began if since_begin else self.before
-        return FactSighting(lo - CLOCKS, self.last + 1 + CLOCKS, there, "", self.number + left, left)
+        return FactSighting(lo - CLOCKS, self.last + 1 + CLOCKS, there, "", self.number + as_left, as_left)
 
 
 class DeedReader:
@@ -177,8 +177,8 @@ class DeedReader:
         content = line.content
         about = getattr(content, "about", None)
         if about is not None and about.cluster.id != self._cluster:
-            known = self.deeds.foreign
-            known[about.cluster.id] = known.get(about.cluster.id, 0) + 1
+            foreign = self.deeds.foreign
+            foreign[about.cluster.id] = foreign.get(about.cluster.id, 0) + 1
             return
         match content:
             case RunRecord():
@@ -200,7 +200,7 @@ class DeedReader:
 
     def unfinished(self) -> dict[str, list[int]]:
         """The times of runs that have not ended."""
-        return {run: [one.began, one.before, one.last, one.number] for run, one in self._times.items()}
+        return {run: [times.began, times.before, times.last, times.number] for run, times in self._times.items()}
 
     def _open(self, record: RunRecord, line: LogLine) -> None:
         about, time = record.about, seconds(record.time)
@@ -210,8 +210,8 @@ class DeedReader:
             **self.deeds.runs.get(about.run, {}),
             "operator": about.operator,
             "proposer": record.proposer,
-            "approvedBy": [one.name for one in approvers],
-            "keys": [one.key for one in approvers],
+            "approvedBy": [approver.name for approver in approvers],
+            "keys": [approver.key for approver in approvers],
             "plan": about.plan_id,
             "commit": about.commit,
             "url": record.url,
@@ -220,10 +220,10 @@ class DeedReader:
 
     def _at(self, about: About, time: int) -> _Times:
         # A log that begins in the middle of a run was put away: nothing is known of when the run began.
-        known = self._times.setdefault(about.run, _Times(time - 86_400, time - 86_400, time))
+        times = self._times.setdefault(about.run, _Times(time - 86_400, time - 86_400, time))
         self.deeds.runs.setdefault(about.run, {"operator": about.operator, "commit": about.commit})
-        known.next(time)
-        return known
+        times.next(time)
+        return times
 
     def _step(self, line: AuditedStep) -> None:
         times, run = self._at(line.about, seconds(line.time)), line.about.run
@@ -232,20 +232,20 @@ class DeedReader:
         change, done = line.step.change, line.outcome is Outcome.DONE
         binding = touched_binding(change)
         if binding is None:
-            attempt = times.sighting(None, left=True)._replace(run=run)
+            attempt = times.sighting(None, as_left=True)._replace(run=run)
             for subject in _subjects(change):
                 self.deeds.attempts.setdefault(subject, []).append(attempt)
             return
         created = change.after is not None
-        self.deeds.see(binding, times.sighting(not created, left=False, since_begin=True)._replace(run=run))
-        self.deeds.see(binding, times.sighting(created if done else None, left=True)._replace(run=run))
+        self.deeds.see(binding, times.sighting(not created, as_left=False, since_begin=True)._replace(run=run))
+        self.deeds.see(binding, times.sighting(created if done else None, as_left=True)._replace(run=run))
         why = line.step.ticket or line.step.reason
         if why and created:
             self.deeds.tickets[run, acl_fact(binding)] = why
 
     def _bridges(self, about: About, action: str, bridges: Iterable[AclBinding], time: int) -> None:
         times = self._at(about, time)
-        there, left = {
+        there, as_left = {
             "create": (False, False),
             "created": (True, True),
             "remove": (True, False),
@@ -253,12 +253,14 @@ class DeedReader:
             "left": (True, False),
         }.get(action, (None, False))
         for bridge in bridges:
-            self.deeds.see(bridge, times.sighting(there, left=left, since_begin=not left)._replace(run=about.run))
+            self.deeds.see(
+                bridge, times.sighting(there, as_left=as_left, since_begin=not as_left)._replace(run=about.run)
+            )
 
     def _lock(self, record: LockRecord) -> None:
         """Its line was written before the request: it says who did what a reading shows, and proves nothing alone."""
         run, time = record.about.run, seconds(record.time)
-        sent = _Times(time, time, time).sighting(None, left=True)._replace(run=run)
+        sent = _Times(time, time, time).sighting(None, as_left=True)._replace(run=run)
         self.deeds.runs[run] = {"operator": record.about.operator}
         for denial in lock_denials(record.principal):
             self.deeds.see(denial, sent)
@@ -272,7 +274,7 @@ class DeedReader:
             self._leftovers.setdefault(run, []).extend(bindings)
             return
         for binding in set(self._leftovers.get(run, ())).difference(bindings):
-            self.deeds.see(binding, times.sighting(False, left=True)._replace(run=run))
+            self.deeds.see(binding, times.sighting(False, as_left=True)._replace(run=run))
 
 
 def _subjects(change: Change) -> Iterator[tuple[str, str]]:
@@ -314,8 +316,8 @@ class _KindReadings:
 
     def around(self, lo: int, hi: int) -> range:
         """The places of the last reading wholly before, those that overlap, and the first one wholly after."""
-        begin = bisect_left(self.times, lo, key=lambda one: one[1]) - 1
-        end = bisect_right(self.times, hi, key=lambda one: one[0]) + 1
+        begin = bisect_left(self.times, lo, key=lambda span: span[1]) - 1
+        end = bisect_right(self.times, hi, key=lambda span: span[0]) + 1
         return range(max(0, begin), min(len(self.times), end))
 
 
@@ -332,18 +334,18 @@ class ReadingSeries:
 
     def changed(self) -> set[Fact]:
         """The facts that one reading has, and the next one has not, or the other way round."""
-        return {fact for one in self.kinds.values() for fact in one.flips}
+        return {fact for readings in self.kinds.values() for fact in readings.flips}
 
     def sightings(self, fact: Fact, others: Iterable[FactSighting]) -> Iterator[FactSighting]:
         """What readings say of a fact: the first and the last, those around a change, and those around ``others``."""
-        known = self.kinds.get(fact[0])
-        if known is None:
+        readings = self.kinds.get(fact[0])
+        if readings is None:
             return
-        wanted = {0, len(known.times) - 1}
-        for place in known.flips.get(fact, ()):
-            for one in (place - 1, place):
-                wanted.update(known.around(*known.times[one]))
+        wanted = {0, len(readings.times) - 1}
+        for place in readings.flips.get(fact, ()):
+            for index in (place - 1, place):
+                wanted.update(readings.around(*readings.times[index]))
         for other in others:
-            wanted.update(known.around(other.lo, other.hi))
+            wanted.update(readings.around(other.lo, other.hi))
         for place in sorted(wanted):
-            yield known.sighting(fact, place)
+            yield readings.sighting(fact, place)

@@ -103,31 +103,31 @@ def spans(sightings: Iterable[FactSighting]) -> Iterator[KnownSpan]:
     Between two spans it is not known. Nothing is said of times before the first sighting and after the last one.
     """
     search = _Search(sightings)
-    found: KnownSpan | None = None
+    span: KnownSpan | None = None
     for lo, hi in search.moments():
         there = search.at(lo, hi)
-        if found is not None and there == found.there:
-            found = KnownSpan(found.lo, hi, found.there)
+        if span is not None and there == span.there:
+            span = KnownSpan(span.lo, hi, span.there)
             continue
-        if found is not None:
-            yield found
-        found = None if there is None else KnownSpan(lo, hi, there)
-    if found is not None:
-        yield found
+        if span is not None:
+            yield span
+        span = None if there is None else KnownSpan(lo, hi, there)
+    if span is not None:
+        yield span
 
 
 class _Search:
     """Sightings by their bounds; what may be the last before a time, and the next after it, is found near it."""
 
     def __init__(self, sightings: Iterable[FactSighting]) -> None:
-        known = set(tightened(one for one in sightings if one.there is not None))
-        self._by_lo = sorted(known, key=lambda one: one.lo)
-        self._by_hi = sorted(known, key=lambda one: one.hi)
-        self._los, self._his = [one.lo for one in self._by_lo], [one.hi for one in self._by_hi]
+        certain = set(tightened(sighting for sighting in sightings if sighting.there is not None))
+        self._by_lo = sorted(certain, key=lambda sighting: sighting.lo)
+        self._by_hi = sorted(certain, key=lambda sighting: sighting.hi)
+        self._los, self._his = [sighting.lo for sighting in self._by_lo], [sighting.hi for sighting in self._by_hi]
         #: The latest begin of the first n by their ends, and the earliest end of those from n on by their begins.
-        self._latest = list(accumulate((one.lo for one in self._by_hi), max))
-        self._earliest = list(accumulate((one.hi for one in reversed(self._by_lo)), min))[::-1]
-        self._longest = max((one.hi - one.lo for one in known), default=0)
+        self._latest = list(accumulate((sighting.lo for sighting in self._by_hi), max))
+        self._earliest = list(accumulate((sighting.hi for sighting in reversed(self._by_lo)), min))[::-1]
+        self._longest = max((sighting.hi - sighting.lo for sighting in certain), default=0)
 
     def moments(self) -> Iterator[tuple[int, int]]:
         """Each bound of a sighting, and each stretch between two bounds."""
@@ -140,48 +140,56 @@ class _Search:
 
     def at(self, lo: int, hi: int) -> bool | None:
         """What is known at one time, or all the time between two with no bound between them."""
-        seen = {one.there for one in (*self._last(lo), *self._across(lo, hi), *self._next(hi))}
+        seen = {sighting.there for sighting in (*self._last(lo), *self._across(lo, hi), *self._next(hi))}
         return seen.pop() if len(seen) == 1 else None
 
     def _last(self, time: int) -> list[FactSighting]:
         end = until = bisect_right(self._his, time)
-        found: list[FactSighting] = []
+        nearest: list[FactSighting] = []
         while end and self._his[end - 1] > self._latest[until - 1]:
             end -= 1
-            found.append(self._by_hi[end])
-        if not found and end:
-            found = [one for one in self._by_hi[:end] if one.hi == self._his[end - 1]]
-        return [one for one in found if not any(one.precedes(other) for other in found if other is not one)]
+            nearest.append(self._by_hi[end])
+        if not nearest and end:
+            nearest = [sighting for sighting in self._by_hi[:end] if sighting.hi == self._his[end - 1]]
+        return [
+            sighting
+            for sighting in nearest
+            if not any(sighting.precedes(other) for other in nearest if other is not sighting)
+        ]
 
     def _across(self, lo: int, hi: int) -> list[FactSighting]:
         begin, end = bisect_left(self._los, lo - self._longest), bisect_left(self._los, hi)
-        return [one for one in self._by_lo[begin:end] if one.hi > lo]
+        return [sighting for sighting in self._by_lo[begin:end] if sighting.hi > lo]
 
     def _next(self, time: int) -> list[FactSighting]:
         begin = start = bisect_left(self._los, time)
-        found: list[FactSighting] = []
+        nearest: list[FactSighting] = []
         while begin < len(self._los) and self._los[begin] < self._earliest[start]:
-            found.append(self._by_lo[begin])
+            nearest.append(self._by_lo[begin])
             begin += 1
-        if not found and start < len(self._los):
-            found = [one for one in self._by_lo[start:] if one.lo == self._los[start]]
-        return [one for one in found if not any(other.precedes(one) for other in found if other is not one)]
+        if not nearest and start < len(self._los):
+            nearest = [sighting for sighting in self._by_lo[start:] if sighting.lo == self._los[start]]
+        return [
+            sighting
+            for sighting in nearest
+            if not any(other.precedes(sighting) for other in nearest if other is not sighting)
+        ]
 
 
 def tightened(sightings: Iterable[FactSighting]) -> Iterator[FactSighting]:
     """Within a run, what came later was not before what came earlier."""
     runs: dict[str, list[FactSighting]] = {}
-    for one in sightings:
-        if one.run:
-            runs.setdefault(one.run, []).append(one)
+    for sighting in sightings:
+        if sighting.run:
+            runs.setdefault(sighting.run, []).append(sighting)
         else:
-            yield one
+            yield sighting
     for steps in runs.values():
-        steps.sort(key=lambda one: one.number)
-        los = accumulate((one.lo for one in steps), max)
-        his = list(accumulate((one.hi for one in reversed(steps)), min))[::-1]
-        for one, lo, hi in zip(steps, los, his, strict=True):
-            yield one._replace(lo=lo, hi=hi) if lo < hi else one
+        steps.sort(key=lambda sighting: sighting.number)
+        los = accumulate((sighting.lo for sighting in steps), max)
+        his = list(accumulate((sighting.hi for sighting in reversed(steps)), min))[::-1]
+        for sighting, lo, hi in zip(steps, los, his, strict=True):
+            yield sighting._replace(lo=lo, hi=hi) if lo < hi else sighting
 
 
 def intervals(sightings: Iterable[FactSighting]) -> list[Interval]:
@@ -189,46 +197,48 @@ def intervals(sightings: Iterable[FactSighting]) -> list[Interval]:
 
     The first sighting has to be that of the first evidence, and what the last one says holds on.
     """
-    seen = sorted(tightened(sightings), key=lambda one: one.lo)
-    known = list(spans(seen))
-    bounds = [(one.lo, one.hi) for one in seen if one.there is not None]
+    seen = sorted(tightened(sightings), key=lambda sighting: sighting.lo)
+    known_spans = list(spans(seen))
+    bounds = [(sighting.lo, sighting.hi) for sighting in seen if sighting.there is not None]
     if not bounds:
         return []
     first, last = bounds[0][0], max(hi for _, hi in bounds)
-    found: list[Interval] = []
+    held: list[Interval] = []
     #: The last time at which it was known, so that the one after it is not.
     before = first - 1
-    if not known:
+    if not known_spans:
         return [Interval(before, None, None, None)]
-    if known[0].lo > first and not known[0].there:
-        causes = (_cause(seen, before, known[0].lo, there=there) for there in (True, False))
-        found.append(Interval(before, None, None, known[0].lo, *causes))
-    for number, span in enumerate(known):
-        later = known[number + 1] if number + 1 < len(known) else None
+    if known_spans[0].lo > first and not known_spans[0].there:
+        causes = (_cause(seen, before, known_spans[0].lo, there=there) for there in (True, False))
+        held.append(Interval(before, None, None, known_spans[0].lo, *causes))
+    for number, span in enumerate(known_spans):
+        later = known_spans[number + 1] if number + 1 < len(known_spans) else None
         until = later.lo if later is not None else None
         if span.there:
             began = span.lo == first
             cause = Cause() if began else _cause(seen, before, span.lo, there=True)
             if later is None and span.hi == last:
-                found.append(Interval(None if began else before, span.lo, None, None, cause))
+                held.append(Interval(None if began else before, span.lo, None, None, cause))
             else:
                 ended = _cause(seen, span.hi, until, there=False)
-                found.append(Interval(None if began else before, span.lo, span.hi, until, cause, ended))
+                held.append(Interval(None if began else before, span.lo, span.hi, until, cause, ended))
         elif (later is None and span.hi < last) or (later is not None and not later.there):
             cause = _cause(seen, span.hi, until, there=True)
-            found.append(Interval(span.hi, None, None, until, cause, _cause(seen, span.hi, until, there=False)))
+            held.append(Interval(span.hi, None, None, until, cause, _cause(seen, span.hi, until, there=False)))
         before = span.hi
-    return found
+    return held
 
 
 def _cause(seen: Sequence[FactSighting], lo: int, hi: int | None, *, there: bool) -> Cause:
     """What changed it between two times: the last step that did so for certain, else one that perhaps did."""
-    within = [one for one in seen if one.left and one.lo >= lo and (hi is None or one.hi <= hi)]
-    within.sort(key=lambda one: (one.hi, one.number))
-    sure = [one for one in within if one.there is there]
+    within = [
+        sighting for sighting in seen if sighting.left and sighting.lo >= lo and (hi is None or sighting.hi <= hi)
+    ]
+    within.sort(key=lambda sighting: (sighting.hi, sighting.number))
+    sure = [sighting for sighting in within if sighting.there is there]
     # A step whose time may be within: what a run perhaps did is not said to be of no run.
-    near = [one for one in seen if one.left and one.there in (there, None)]
-    near = [one for one in near if one.hi > lo and (hi is None or one.lo < hi)]
-    for one in sure[-1:] or [one for one in within if one.there is None][-1:] or near[-1:]:
-        return Cause(one.run, bool(sure), one.hi - 1 - CLOCKS)
+    near = [sighting for sighting in seen if sighting.left and sighting.there in (there, None)]
+    near = [sighting for sighting in near if sighting.hi > lo and (hi is None or sighting.lo < hi)]
+    for sighting in sure[-1:] or [sighting for sighting in within if sighting.there is None][-1:] or near[-1:]:
+        return Cause(sighting.run, bool(sure), sighting.hi - 1 - CLOCKS)
     return Cause()

@@ -169,24 +169,24 @@ class IntervalTable:
         names = self._names()
         if not names:
             return None
-        found = _coverage(self.files.read(f"{self._place}/{names[-1]}"))
-        if found.cluster_id != self.cluster_id:
-            raise TableError(f"{self._place}/{names[-1]} is of another cluster, {found.cluster_id}")
-        return replace(found, files=(*found.files, names[-1]))
+        coverage = _coverage(self.files.read(f"{self._place}/{names[-1]}"))
+        if coverage.cluster_id != self.cluster_id:
+            raise TableError(f"{self._place}/{names[-1]} is of another cluster, {coverage.cluster_id}")
+        return replace(coverage, files=(*coverage.files, names[-1]))
 
     def rows(self, choice: Choice | None = None) -> list[FactRow]:
         """The intervals as they are known now, or those of a choice; raises :class:`TableError` and ``OSError``."""
-        found: list[FactRow] = []
-        known: set[Fact] = set()
+        rows: list[FactRow] = []
+        seen: set[Fact] = set()
         coverage = self.coverage()
         names = coverage.files if coverage is not None else ()
         for name in reversed(names):
             table = self._read(self._place, name)
             chosen = table if choice is None else table.filter(choice(table))
-            found += (row for row in _rows(chosen) if row.fact not in known)
+            rows += (row for row in _rows(chosen) if row.fact not in seen)
             if name != names[0]:  # what is newest counts: the oldest file hides nothing
-                known.update(_facts(table))
-        return found
+                seen.update(_facts(table))
+        return rows
 
     def table(self) -> pa.Table:
         """The intervals as they are known now, in columns; raises :class:`TableError` and ``OSError``."""
@@ -196,13 +196,13 @@ class IntervalTable:
 
     def sightings(self, facts: set[Fact]) -> dict[Fact, list[FactSighting]]:
         """What is kept of these facts; raises :class:`TableError` and ``OSError``."""
-        found: dict[Fact, list[FactSighting]] = {fact: [] for fact in facts}
+        by_fact: dict[Fact, list[FactSighting]] = {fact: [] for fact in facts}
         coverage = self.coverage()
         for name in coverage.kept if coverage is not None else ():
             for fact, sighting in _sightings(self._read(self._kept, name)):
                 if fact in facts:
-                    found[fact].append(sighting)
-        return found
+                    by_fact[fact].append(sighting)
+        return by_fact
 
     def add(
         self,
@@ -257,11 +257,11 @@ class IntervalTable:
 def _newest_of(tables: Sequence[pa.Table]) -> pa.Table:
     """Of each fact the rows of the last table that has it."""
     rows: list[pa.Table] = []
-    known: set[Fact] = set()
+    seen: set[Fact] = set()
     for table in reversed(tables):
         facts = list(_facts(table))
-        rows.append(table.filter(pa.array([fact not in known for fact in facts], pa.bool_())).cast(INTERVALS))
-        known.update(facts)
+        rows.append(table.filter(pa.array([fact not in seen for fact in facts], pa.bool_())).cast(INTERVALS))
+        seen.update(facts)
     return pa.concat_tables([*rows[::-1], INTERVALS.empty_table()])
 
 
@@ -270,12 +270,12 @@ def _coverage(data: bytes) -> TableCoverage:
     text = (pq.read_schema(pa.BufferReader(data)).metadata or {}).get(_COVERAGE)
     if text is None:
         raise TableError("the table of intervals says of no cluster that it is of")
-    found = json.loads(text)
-    if (version := found.pop("format")) != FORMAT:
+    fields = json.loads(text)
+    if (version := fields.pop("format")) != FORMAT:
         raise TableError(f"the table of intervals has the format {version}, and this version reads {FORMAT}")
     for name in ("first", "last", "logs"):
-        found[name] = {key: tuple(value) for key, value in found[name].items()}
-    return TableCoverage(**found)
+        fields[name] = {key: tuple(value) for key, value in fields[name].items()}
+    return TableCoverage(**fields)
 
 
 def _with_coverage(table: pa.Table, coverage: TableCoverage) -> pa.Table:
@@ -302,8 +302,12 @@ def _rows_table(rows: Sequence[FactRow], known_at: int) -> pa.Table:
     times = [[getattr(row.interval, name) for row in rows] for name in ("from_lo", "from_hi", "to_lo", "to_hi")]
     causes: list[list[Any]] = []
     for name in ("began", "ended"):
-        found: list[Cause] = [getattr(row.interval, name) for row in rows]
-        causes += ([one.run or None for one in found], [one.sure for one in found], [one.at or None for one in found])
+        cause_column: list[Cause] = [getattr(row.interval, name) for row in rows]
+        causes += (
+            [cause.run or None for cause in cause_column],
+            [cause.sure for cause in cause_column],
+            [cause.at or None for cause in cause_column],
+        )
     last = [[row.ticket or None for row in rows], [known_at] * len(rows)]
     arrays = [
         pa.array(values, form.type) for values, form in zip([*columns, *times, *causes, *last], INTERVALS, strict=True)
@@ -323,15 +327,15 @@ def _rows(table: pa.Table) -> Iterator[FactRow]:
 
 def _seconds(column: Any) -> list[int | None]:
     """Parquet has no seconds: what is read is in milliseconds."""
-    found: list[int | None] = column.cast(_TIME).cast(pa.int64()).to_pylist()
-    return found
+    seconds: list[int | None] = column.cast(_TIME).cast(pa.int64()).to_pylist()
+    return seconds
 
 
 def _sightings_table(sightings: Mapping[Fact, Iterable[FactSighting]]) -> pa.Table:
-    pairs = [(fact, one) for fact, items in sightings.items() for one in items]
+    pairs = [(fact, sighting) for fact, items in sightings.items() for sighting in items]
     columns = _columns([fact for fact, _ in pairs])
     names = ("lo", "hi", "there", "run", "number", "left")
-    values = [[getattr(one, name) for _, one in pairs] for name in names]
+    values = [[getattr(sighting, name) for _, sighting in pairs] for name in names]
     arrays = [pa.array(value, form.type) for value, form in zip([*columns, *values], SIGHTINGS, strict=True)]
     return pa.Table.from_arrays(arrays, schema=SIGHTINGS)
 

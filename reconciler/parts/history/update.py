@@ -114,21 +114,21 @@ class _Taking:
         new = list(self._new_lines(logs))
         if (same := self._unchanged(new)) is not None:
             return same
-        known = self.table.rows() if before.run else []
+        rows_before = self.table.rows() if before.run else []
         readings = list(self._stored(self._since(new)))
         seen = ReadingSeries()
         for state in self._states(readings):
             seen.add(state)
-        last = {**before.last, **{kind: one.times[-1] for kind, one in seen.kinds.items()}}
+        last = {**before.last, **{kind: of_kind.times[-1] for kind, of_kind in seen.kinds.items()}}
         deeds, taken, times = self._deeds(new, last[ACLS][1] if ACLS in last else 0)
-        pending = {row.fact for row in known if row.interval.is_open}
+        pending = {row.fact for row in rows_before if row.interval.is_open}
         affected = seen.changed() | set(deeds.sightings) | pending
-        first = {**{kind: one.times[0] for kind, one in seen.kinds.items()}, **before.first}
-        added, rows = self._derived(affected, seen, deeds, known)
+        first = {**{kind: of_kind.times[0] for kind, of_kind in seen.kinds.items()}, **before.first}
+        added, rows = self._derived(affected, seen, deeds, rows_before)
         if not before.run:
             rows += (row for row in _unchanged(seen) if row.fact not in affected)
         run, reading = readings[-1] if readings else (before.run, None)
-        all_rows = [*(row for row in known if row.fact not in affected), *rows]
+        all_rows = [*(row for row in rows_before if row.fact not in affected), *rows]
         coverage = replace(
             before,
             first=first,
@@ -163,12 +163,12 @@ class _Taking:
         return History(replace(before, last=last), self.table, self.notes)
 
     def _derived(
-        self, affected: set[Fact], seen: ReadingSeries, deeds: Deeds, known: Sequence[FactRow]
+        self, affected: set[Fact], seen: ReadingSeries, deeds: Deeds, rows_before: Sequence[FactRow]
     ) -> tuple[dict[Fact, list[FactSighting]], list[FactRow]]:
         """The sightings of these facts that are new, and their intervals from all of them."""
         kept = self.table.sightings(affected) if self.before.run and affected else {}
-        base = {row.fact for row in known if row.interval.from_lo is None}
-        tickets = {(row.interval.began.run, row.fact): row.ticket for row in known if row.ticket} | deeds.tickets
+        base = {row.fact for row in rows_before if row.interval.from_lo is None}
+        tickets = {(row.interval.began.run, row.fact): row.ticket for row in rows_before if row.ticket} | deeds.tickets
         added: dict[Fact, list[FactSighting]] = {}
         rows: list[FactRow] = []
         for fact in sorted(affected, key=repr):
@@ -177,14 +177,14 @@ class _Taking:
             new |= set(seen.sightings(fact, new | old))
             if fact[0] in self.before.first:
                 new.add(FactSighting(*self.before.first[fact[0]], fact in base))
-            added[fact] = sorted(new - old, key=lambda one: (one.lo, one.hi, one.number))
-            found = intervals(old | new)
-            rows += (FactRow(fact, one, tickets.get((one.began.run, fact), "")) for one in found)
+            added[fact] = sorted(new - old, key=lambda sighting: (sighting.lo, sighting.hi, sighting.number))
+            held = intervals(old | new)
+            rows += (FactRow(fact, interval, tickets.get((interval.began.run, fact), "")) for interval in held)
         return added, rows
 
     def _since(self, new: Sequence[_NewLine]) -> str:
         """The run of the store from which on readings are needed: the last one, or an earlier one for late lines."""
-        earliest = min((one.time for one in new), default=None)
+        earliest = min((line.time for line in new), default=None)
         if not self.before.run or earliest is None or earliest - 2 * CLOCKS > self.before.begin_of_last:
             return self.before.run
         wanted = datetime.datetime.fromtimestamp(max(0, earliest - 2 * CLOCKS), datetime.UTC)
@@ -222,7 +222,7 @@ class _Taking:
         new: dict[str, Sequence[bytes]] = {}
         for file, whole in logs.items():
             lines = whole
-            log = next((one.id for line in lines if (one := log_of(line)) is not None), "")
+            log = next((identity.id for line in lines if (identity := log_of(line)) is not None), "")
             count, digest = self.before.logs.get(log, (0, ""))
             if (broken := broken_at(lines)) is not None:
                 # The line before it may be the one that was changed.
@@ -246,17 +246,17 @@ class _Taking:
         """What the lines before a time say, how far each log is taken in, and the times of runs that go on."""
         reader = DeedReader(self.before.cluster_id, self.before.times)
         taken, waiting, late = dict(self.before.logs), set[str](), 0
-        for one in new:
-            if one.line.log in waiting:
+        for new_line in new:
+            if new_line.line.log in waiting:
                 continue
-            if one.time + 1 + CLOCKS > limit:
-                waiting.add(one.line.log)
+            if new_line.time + 1 + CLOCKS > limit:
+                waiting.add(new_line.line.log)
                 continue
-            taken[one.line.log] = (one.number, one.digest)
-            if one.time - 2 * CLOCKS < self.before.thinned:
+            taken[new_line.line.log] = (new_line.number, new_line.digest)
+            if new_line.time - 2 * CLOCKS < self.before.thinned:
                 late += 1
             else:
-                reader.take(one.line)
+                reader.take(new_line.line)
         if late:
             self.notes.append(f"{late} lines of audit logs came after the readings of their time were thinned out")
         for cluster, lines in sorted(reader.deeds.foreign.items()):
@@ -266,10 +266,10 @@ class _Taking:
 
 def _unchanged(seen: ReadingSeries) -> Iterator[FactRow]:
     """The intervals of what is there in every reading."""
-    for one in seen.kinds.values():
-        for fact in one.first & one.last:
-            if fact not in one.flips:
-                yield FactRow(fact, Interval(None, one.times[0][0], None, None))
+    for of_kind in seen.kinds.values():
+        for fact in of_kind.first & of_kind.last:
+            if fact not in of_kind.flips:
+                yield FactRow(fact, Interval(None, of_kind.times[0][0], None, None))
 
 
 def _runs(runs: Mapping[str, Mapping[str, object]], rows: Iterable[FactRow]) -> Mapping[str, Mapping[str, object]]:
@@ -281,17 +281,17 @@ def _runs(runs: Mapping[str, Mapping[str, object]], rows: Iterable[FactRow]) -> 
 def confirmed_until(store: FleetStore, cluster: str) -> tuple[str, int, int] | None:
     """When the reading of a time was last seen to hold: its time, and when the later look began and ended."""
     try:
-        found = load(store.files.read(f"{CONFIRMED}/cluster={cluster}.json").decode())
+        document = load(store.files.read(f"{CONFIRMED}/cluster={cluster}.json").decode())
     except FileNotFoundError:
         return None
-    return found["taken"], seconds(found["began"]), seconds(found["ended"])
+    return document["taken"], seconds(document["began"]), seconds(document["ended"])
 
 
 def mark_thinned(store: FleetStore, cluster: str, known_at: int, before: int) -> None:
     """Derive what is new of a cluster, and note that its readings before a time may go."""
-    found = history_of(store, cluster, {}, known_at)
-    table = IntervalTable(store.files, cluster, found.coverage.cluster_id)
-    table.add([], {}, replace(found.coverage, thinned=max(before, found.coverage.thinned)), known_at)
+    history = history_of(store, cluster, {}, known_at)
+    table = IntervalTable(store.files, cluster, history.coverage.cluster_id)
+    table.add([], {}, replace(history.coverage, thinned=max(before, history.coverage.thinned)), known_at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,16 +312,16 @@ def keep_reading(store: FleetStore, fresh: FreshReading) -> str | None:
     """
     behind = store.next_time(fresh.ended)  # whose clock lies far behind the newest one's writes nothing
     before = _newest(store)
-    known = before.reading(fresh.cluster) if before is not None else None
+    last = before.reading(fresh.cluster) if before is not None else None
     began, ended = moment_text(fresh.began.replace(microsecond=0)), moment_text(fresh.ended.replace(microsecond=0))
-    if known is not None and _same(store, known, fresh.state):
-        said = compact({"taken": known.taken, "began": began, "ended": ended})
-        store.files.write(f"{CONFIRMED}/cluster={fresh.cluster}.json", said.encode())
+    if last is not None and _same(store, last, fresh.state):
+        text = compact({"taken": last.taken, "began": began, "ended": ended})
+        store.files.write(f"{CONFIRMED}/cluster={fresh.cluster}.json", text.encode())
         return None
     run_id = run_name(fresh.began if behind == fresh.ended else behind)
     place = Place(store.files, f"taken={run_id}", fresh.cluster, secrets.token_hex(4))
     confirmed = confirmed_until(store, fresh.cluster)
-    held = known is not None and confirmed is not None and confirmed[0] == known.taken
+    held = last is not None and confirmed is not None and confirmed[0] == last.taken
     until = moment_text(datetime.datetime.fromtimestamp(confirmed[1], datetime.UTC)) if held and confirmed else ""
     reading = replace(write_live(fresh.state, fresh.scope, place, began), ended=ended, unchanged_until=until)
     return store.commit(FleetRun(run_id, began, (reading,)), lambda _: True).id
@@ -334,8 +334,8 @@ def _newest(store: FleetStore) -> FleetRun | None:
         return None
 
 
-def _same(store: FleetStore, known: Reading, state: ClusterState) -> bool:
-    return known.cluster_id == state.cluster_id and facts_of(read_live(store.files, known)) == facts_of(state)
+def _same(store: FleetStore, reading: Reading, state: ClusterState) -> bool:
+    return reading.cluster_id == state.cluster_id and facts_of(read_live(store.files, reading)) == facts_of(state)
 
 
 def thin_out(store: FleetStore, days: int, at: datetime.datetime) -> list[str]:
@@ -343,13 +343,13 @@ def thin_out(store: FleetStore, days: int, at: datetime.datetime) -> list[str]:
 
     All runs of the last ``days`` stay, then one a day and one a week. Raises ``HeaderError`` and ``OSError``.
     """
-    known = store.run_ids()
-    kept = thinned(known, at, days)
-    if len(kept) == len(known):
+    runs = store.run_ids()
+    kept = thinned(runs, at, days)
+    if len(kept) == len(runs):
         return []
-    for cluster in {reading.cluster for run in known for reading in store.run(run).readings}:
+    for cluster in {reading.cluster for run in runs for reading in store.run(run).readings}:
         mark_thinned(store, cluster, int(at.timestamp()), int((at - datetime.timedelta(days=days)).timestamp()))
-    return store.forget(set(known).difference(kept))
+    return store.forget(set(runs).difference(kept))
 
 
 #: A server thins out once in so many seconds.
