@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from reconciler.model.acl import AclOperation
+from reconciler.model.characters import binding_name
 from reconciler.parts.fleet.app import engines
 from reconciler.parts.fleet.tables import store_at
-from tests.integration.fleet.test_usage import ONE, PREFIX, STRANGE, Logs, event, log, names
+from tests.integration.fleet.test_usage import ONE, PREFIX, STRANGE, Logs, event, grant, log, names
 from tests.property.usage_formats import audit_event
 
 
@@ -64,3 +65,30 @@ def test_audit_events_of_many_clusters_find_their_own(logs: Logs) -> None:
     assert [found[name]["decisions"]["permitted"] for name in ("full", "quiet", "silent")] == [1, 1, 0]
     assert found["all"]["unassigned"]["decisionsOfOtherClusters"] == 1
     assert found["silent"]["reading"]["decisionsOfOtherClusters"] == 3
+
+
+def test_what_is_doubtful_is_told_beside_what_is_unused(logs: Logs) -> None:
+    """In the order in which a person needs it: what was not read, what is unused, what nobody has any more."""
+    gone = grant("orders.gone")
+    good = log(event("orders.one", acl=ONE), event("orders.two", acl=PREFIX), event("orders.gone", acl=gone))
+    logs.put("full/a.log", good[:90] + b"\n" + good)
+    _, text = logs.text("--engine", "local", "--limit", "1")
+    found = [line.strip() for line in text.splitlines()]
+    assert "1 line could not be read: they may show a use of a binding that is listed here" in text
+    assert "named by the logs, but not on the cluster:" in found
+    assert f"1× {binding_name(gone)}" in found
+    assert "… and 1 more" in found
+    _, text = logs.text("--engine", "local", "--limit", "2")
+    assert "more" not in text.partition("named by the logs")[0].partition("bindings:")[2]
+
+
+def test_a_replay_says_by_what_each_access_is_decided(logs: Logs) -> None:
+    late, by_prefix = grant("orders.late", AclOperation.WRITE), binding_name(PREFIX)
+    refused = event("orders.late", AclOperation.WRITE, allowed=False)
+    logs.put("full/a.log", log(event("orders.two", acl=PREFIX), refused))
+    _, text = logs.text("--engine", "local", "--replay")
+    for words in (
+        f"would fail: 1× User:a READ TOPIC orders.two from 10.0.0.1 for Fetch (permitted so far by {by_prefix})",
+        f"1× User:a WRITE TOPIC orders.late from 10.0.0.1 for Fetch (permitted by {binding_name(late)})",
+    ):
+        assert words in text

@@ -1,9 +1,17 @@
 """What lines beside each other mean: names that break them, giants, and windows."""
 
 import datetime
+import io
+import json
 
-from reconciler.parts.evidence.usage.message import UnreadableReason, Window
-from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, example
+import pytest
+
+from reconciler.access.authorizer import AccessRequest
+from reconciler.model.acl import AclOperation, ResourceType
+from reconciler.parts.evidence.usage.documents import decisions_in
+from reconciler.parts.evidence.usage.message import Event, LoggedReason, ParsedLine, UnreadableReason, Window
+from reconciler.parts.evidence.usage.scan import MAX_LINE, Scan, batches, example
+from tests.property.usage_formats import audit_event
 
 DENIED = (
     "[2026-11-21 07:32:56,172] INFO Principal = User:eve is Denied operation = DESCRIBE from host = 127.0.0.1 on "
@@ -73,3 +81,41 @@ def test_examples_show_no_secret_and_steer_no_terminal() -> None:
     assert example(b"key AbCdEf0123456789AbCdEf0123456789 ok") == "key [redacted] ok"
     assert example("\x1b[2J\u202eé\udcff".encode("utf-8", "surrogatepass")).isascii()
     assert example(b"a" * 1000) == "a" * 160 + "…"
+
+
+def test_a_last_line_without_its_end_is_a_line_too() -> None:
+    for size in (1, 2, 3, 100):
+        data = io.BytesIO(b"a\nbc\n\nd")
+        assert [line for lines in batches(data.read, size) for line in lines] == [b"a", b"bc", b"", b"d"]
+    assert [line for lines in batches(io.BytesIO(b"a\n").read, 9) for line in lines] == [b"a"]
+
+
+def test_what_is_longer_than_any_line_is_cut_and_the_next_one_is_whole() -> None:
+    data = io.BytesIO(b"x" * (3 * MAX_LINE) + b"\nnext")
+    first, second = (line for lines in batches(data.read, MAX_LINE // 2) for line in lines)
+    assert MAX_LINE < len(first) < 2 * MAX_LINE
+    assert second == b"next"
+
+
+@pytest.mark.parametrize(
+    ("info", "principal"),
+    [
+        ({"principal": "User:alice"}, "User:alice"),
+        ({"principal": {"confluentServiceAccount": {"resourceId": "sa-1"}}}, "User:sa-1"),
+        ({"principal": {"confluentServiceAccount": {"resourceId": "sa-1"}, "group": {"resourceId": "g"}}}, None),
+        ({"principal": {"confluentServiceAccount": {"resourceId": ""}}}, None),
+        ({"principal": {"confluentServiceAccount": {"resourceId": 7}}}, None),
+        ({"principal": {"confluentServiceAccount": "sa-1"}}, None),
+        ({"principal": "alice"}, None),
+        ({}, None),
+        ([], None),
+        ("User:alice", None),
+        (None, None),
+    ],
+)
+def test_whom_an_audit_event_is_about(info: object, principal: str | None) -> None:
+    request = AccessRequest("User:x", "10.0.0.1", AclOperation.READ, ResourceType.TOPIC, "t")
+    document = json.loads(audit_event(Event(request, True, LoggedReason.SUPER_USER, None, "Fetch")))
+    document["data"]["authenticationInfo"] = info
+    (found,) = decisions_in(json.dumps(document).encode())
+    assert (found.event.request.principal if isinstance(found, ParsedLine) else None) == principal
