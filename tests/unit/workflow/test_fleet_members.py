@@ -52,6 +52,25 @@ def test_a_file_has_the_scope_and_the_facts_of_its_cluster_where_manifests_have_
     assert (other.scope, other.stated) == (Scope(), None)
 
 
+def test_files_are_read_whatever_a_connections_file_says_and_clusters_by_no_proposed_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whoever edits the manifests could send the operator's login elsewhere; files need none."""
+    for directory in ("m", "live"):
+        (tmp_path / directory).mkdir()
+    head = "apiVersion: reconciler/v1\nkind: Cluster\nmetadata: {name: c}\nspec:\n"
+    (tmp_path / "m" / "all.yaml").write_text(f"{head}  vars: {{a: b}}\n", encoding="utf-8")
+    login = "  bootstrapServers: ['b:9092']\n  client: {sasl.username: a, sasl.password: '${env:X}'}\n"
+    (tmp_path / "m" / "proposed.conf").write_text(head + login, encoding="utf-8")
+    (tmp_path / "live" / "c.json").write_text(snapshot_text(ClusterState("id")), encoding="utf-8")
+    words = ["fleet", "snapshot", str(tmp_path / "m"), "--store", str(tmp_path / "s"), "--engine", "local"]
+    words += ["--connections", str(tmp_path / "m" / "proposed.conf"), "--attempts", "1"]
+    assert run([*words, "--from", str(tmp_path / "live" / "c.json")]) == 0
+    assert run([*words, "--snapshots", str(tmp_path / "live")]) == 0
+    assert run(words) == 1
+    assert "could redirect the secrets of cluster c" in capsys.readouterr().err
+
+
 def test_what_was_compiled_before_and_a_plan_start_no_spark_of_however_many_clusters(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
