@@ -63,6 +63,8 @@ from reconciler.system.process import SystemClock
 
 _ALL: Final = ReadRequest(all_topics=False)
 _HERE: Final = Origin("command line", 1, 1)
+#: Where a client that TLS is to know by a certificate has it.
+_OWN_CERTIFICATE: Final = ("ssl.certificate.location", "ssl.certificate.pem")
 #: Seconds in which the broker that lists ACLs has to show what the controller took.
 _SHOWN: Final = 30.0
 
@@ -102,13 +104,12 @@ class Locked:
     gaps: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     others: tuple[OtherName, ...] = ()
-    unrecorded: str = ""
     audit_head: str = ""
 
     @property
     def succeeded(self) -> bool:
-        """Whether everything is denied, and that is written down."""
-        return self.lock.whole and not self.doubt and not self.unrecorded
+        """Whether everything is denied, as far as anybody was asked."""
+        return self.lock.whole and not self.doubt
 
 
 @dataclass(frozen=True, slots=True)
@@ -347,10 +348,12 @@ def _check_default_allow(given: LockTerms, target: Target, live: ClusterState) -
 
 
 def _is_anonymous(target: Target) -> bool:
-    """Whether this connection has no login at all."""
+    """Whether this connection has no login at all: neither a password or token nor a certificate of its own."""
     if target.settings is None:
         return False
-    return str(target.settings.config.get("security.protocol", "plaintext")).lower() == "plaintext"
+    config = target.settings.config
+    protocol = config.get("security.protocol", "plaintext").lower()
+    return protocol == "plaintext" or (protocol == "ssl" and config.keys().isdisjoint(_OWN_CERTIFICATE))
 
 
 def _facts(target: Target) -> ClusterDeclaration:
