@@ -175,13 +175,14 @@ def _held_back(
     broken = with_locks(found.test)
     if broken.standing is ClaimStatus.PASSED:
         return found
-    accepted = StatedException("denied by a lock", Expiry(_day(as_of)), found.test.origin)
-    test = dataclasses.replace(found.test, exception=accepted)
-    return dataclasses.replace(broken, standing=ClaimStatus.EXCEPTED, test=test)
+    return _accepted_today(broken, "denied by a lock", found.test.origin, as_of)
 
 
-def _day(as_of: datetime.date) -> datetime.date:
-    return as_of.date() if isinstance(as_of, datetime.datetime) else as_of
+def _accepted_today(found: ClaimResult, reason: str, by: Origin, as_of: datetime.date) -> ClaimResult:
+    """A failure that stops nothing on that day, for a reason that stands at ``by``."""
+    day = as_of.date() if isinstance(as_of, datetime.datetime) else as_of
+    test = dataclasses.replace(found.test, exception=StatedException(reason, Expiry(day), by))
+    return dataclasses.replace(found, standing=ClaimStatus.EXCEPTED, test=test)
 
 
 def _moments(
@@ -247,10 +248,7 @@ def _excused(found: ClaimResult, otherwise: ClaimResult | None, by: Origin | Non
     excused = otherwise is not None and otherwise.standing is ClaimStatus.PASSED and found.test.claim is Claim.MUST
     if not excused or by is None:
         return found
-    accepted = StatedException(f"cut off by {by}", Expiry(_day(as_of)), by)
-    return dataclasses.replace(
-        found, standing=ClaimStatus.EXCEPTED, test=dataclasses.replace(found.test, exception=accepted)
-    )
+    return _accepted_today(found, f"cut off by {by}", by, as_of)
 
 
 def undecided_tests(manifests: Manifests, cluster: str, why: str, as_of: datetime.date) -> tuple[ClaimResult, ...]:
@@ -403,6 +401,4 @@ def _overridden(claim: ClaimResult, override: Collection[str], as_of: datetime.d
     """A failure that people sign for with the plan: whether they may is for whoever performs it to ask."""
     if claim.test.name not in override or not claim.stops:
         return claim
-    accepted = StatedException("overridden by break-glass access", Expiry(_day(as_of)), claim.test.origin)
-    test = dataclasses.replace(claim.test, exception=accepted)
-    return dataclasses.replace(claim, standing=ClaimStatus.EXCEPTED, test=test)
+    return _accepted_today(claim, "overridden by break-glass access", claim.test.origin, as_of)

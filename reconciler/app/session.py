@@ -283,8 +283,13 @@ def _is_declared_below(path: str, name: str) -> bool:
     answer is at most less certain.
     """
     says = re.compile(rf"""\bname["']?\s*:\s*["']?{re.escape(name)}(?![\w.-])""")
-    documents = (one for text in texts_below(Path(path)) for one in re.split(r"^---", text, flags=re.M))
-    return any(_CLUSTER.search(document) and says.search(document) for document in documents)
+    return any(map(says.search, _clusters_below(path)))
+
+
+def _clusters_below(path: str) -> Iterator[str]:
+    """The documents that seem to declare a cluster, as text."""
+    documents = (document for text in texts_below(Path(path)) for document in re.split(r"^---", text, flags=re.M))
+    return filter(_CLUSTER.search, documents)
 
 
 _NAME: Final = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
@@ -292,9 +297,7 @@ _NAME: Final = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 
 def names_known(path: str, connections: str | None) -> set[str]:
     """The clusters that a connections file and files below a directory seem to name, for whoever types one."""
-    documents = (document for text in texts_below(Path(path)) for document in re.split(r"^---", text, flags=re.M))
-    declared = (_NAME.search(document) for document in documents if _CLUSTER.search(document))
-    names = {match[1] for match in declared if match}
+    names = {match[1] for match in map(_NAME.search, _clusters_below(path)) if match}
     with suppress(reasons.WorkflowError, OSError):
         names |= read_connections(connections).keys() if connections else set()
     return names
