@@ -119,3 +119,13 @@ def test_whom_an_audit_event_is_about(info: object, principal: str | None) -> No
     document["data"]["authenticationInfo"] = info
     (found,) = decisions_in(json.dumps(document).encode())
     assert (found.event.request.principal if isinstance(found, ParsedLine) else None) == principal
+
+
+def test_only_a_decision_in_another_encoding_is_counted_as_lost() -> None:
+    """UTF-16, or a disk that was full; other lines of a log may be anything."""
+    (line,) = lines("a")
+    for data in (line.decode().encode("utf-16-le"), line.decode().encode("utf-16"), line[:40] + b"\0" + line[40:]):
+        assert decisions_in(data) == (UnreadableReason.NOT_TEXT,)
+    for other in ("Principal of a school", "an operation took 3 s", "started"):
+        assert decisions_in(other.encode("utf-16-le")) == ()
+    assert decisions_in(b"\0" * 100) == ()

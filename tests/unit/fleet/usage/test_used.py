@@ -2,6 +2,8 @@
 
 import datetime
 from collections import Counter
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -17,7 +19,7 @@ from reconciler.model.acl import (
     ResourcePattern,
     ResourceType,
 )
-from reconciler.parts.evidence.suggestion import Thresholds, thin_evidence
+from reconciler.parts.evidence.suggestion import Narrowing, Thresholds, _is_implied, thin_evidence
 from reconciler.parts.evidence.usage.cluster import (
     BindingUse,
     BindingUseCollector,
@@ -25,7 +27,17 @@ from reconciler.parts.evidence.usage.cluster import (
     UsageAnalysis,
     UsageQuestion,
 )
-from reconciler.parts.evidence.usage.counts import NOTHING_ALLOWED, NOTHING_READ, EventCount, Lookup, period_of
+from reconciler.parts.evidence.usage.counts import _MOST_NAMES as MOST_NAMES
+from reconciler.parts.evidence.usage.counts import (
+    NO_DAYS,
+    NOTHING_ALLOWED,
+    NOTHING_READ,
+    BindingUsage,
+    EventCount,
+    Lookup,
+    SeenAccess,
+    period_of,
+)
 from reconciler.parts.evidence.usage.message import Event, LoggedReason, Window
 from reconciler.parts.evidence.usage.scan import Summary
 from tests.property.strategies import bindings
@@ -180,3 +192,40 @@ def test_a_forged_year_costs_no_time() -> None:
     assert list(found.heard.each()) == [datetime.date.min, datetime.date.max]
     (thin, *_) = thin_evidence(found, Summary(), Thresholds(), datetime.date(2026, 11, 28))
     assert thin.startswith("no permitted access on 3,652,057 days (at most 2): 0001-01-02, 0001-01-03")
+
+
+def test_very_many_names_of_a_right_are_not_kept() -> None:
+    """Then nothing is proposed that would name each of them; that there were many is known whatever comes later."""
+    used = BindingUsage()
+    for number in range(MOST_NAMES):
+        used.see(SeenAccess(access(f"t.{number}"), EventCount(1), NO_DAYS))
+    assert (len(used.names), used.many) == (MOST_NAMES, False)
+    other = BindingUsage()
+    other.see(SeenAccess(access("t.more"), EventCount(1), NO_DAYS))
+    used.add(other)
+    assert (used.names, used.many, used.times) == ({}, True, MOST_NAMES + 1)
+    other.add(used)
+    assert (other.names, other.many) == ({}, True)
+    other.see(SeenAccess(access("t.x"), EventCount(1), NO_DAYS))
+    assert (other.names, other.many) == ({}, True)
+
+
+@pytest.mark.parametrize(
+    ("goes", "kept", "implied"),
+    [
+        (DESCRIBE, [READ], True),
+        (DESCRIBE, [WRITE], True),
+        (READ, [AclOperation.ALL], True),
+        (READ, [WRITE], False),
+        (READ, [DESCRIBE], False),
+        (READ, [READ], False),
+        (READ, [], False),
+    ],
+)
+def test_what_a_right_that_stays_grants_too_is_no_proposal(
+    goes: AclOperation, kept: list[AclOperation], implied: bool
+) -> None:
+    """Nothing would be taken by it."""
+    narrowing = cast("Narrowing", SimpleNamespace(bindings=(binding("t", goes),)))
+    assert _is_implied(narrowing, {binding("t", one) for one in kept}) is implied
+    assert not _is_implied(narrowing, {binding("u", one) for one in kept})
