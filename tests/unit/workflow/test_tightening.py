@@ -400,6 +400,11 @@ def test_a_stage_shows_what_it_would_refuse_and_proposes_on_its_day(desk: Desk, 
     desk.declare("{allow: READ, topics: [x, back]}", "{allow: READ, topics: [gone], keep: once a year}")
     kept = staged(desk.request(due), [str(desk.logs)], stage, ALL_AGES, desk.connection)
     assert (reasons(kept.tightening), kept.tightening.edit.files) == ({"gone": HeldReason.KEEP}, {})
+    assert kept.shadow.gone == ()
+    desk.declare("{allow: READ, topics: [x]}")
+    left = staged(desk.request(due), [str(desk.logs)], stage, ALL_AGES, desk.connection)
+    assert sorted(one.first.pattern.name for one in left.shadow.gone) == ["back", "gone"]
+    assert (left.shadow.refusals, left.shadow.wanted, left.tightening.edit.files) == ((), (), {})
 
 
 @pytest.mark.parametrize(
