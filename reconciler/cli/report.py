@@ -65,13 +65,13 @@ def _notifier(name: str) -> Notifier:
     if name in NOTIFIERS:
         return NOTIFIERS[name]
     try:
-        found: Notifier = plugins.load(GROUP, name)
+        notifier: Notifier = plugins.load(GROUP, name)
     except KeyError:
-        known = ", ".join(dict.fromkeys((*NOTIFIERS, *plugins.names(GROUP))))
-        raise CommandError(f"there is no notifier {name!r}", f"choose one of {known}", Exit.USAGE) from None
+        names = ", ".join(dict.fromkeys((*NOTIFIERS, *plugins.names(GROUP))))
+        raise CommandError(f"there is no notifier {name!r}", f"choose one of {names}", Exit.USAGE) from None
     except plugins.PluginError as error:
         raise CommandError(str(error)) from error
-    return found
+    return notifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,12 +217,12 @@ class Instant(click.ParamType[datetime.datetime]):
         if isinstance(value, datetime.datetime):
             return value
         try:
-            found = datetime.datetime.fromisoformat(value)
+            moment = datetime.datetime.fromisoformat(value)
         except ValueError:
-            found = datetime.datetime.min
-        if found.tzinfo is None:
+            moment = datetime.datetime.min
+        if moment.tzinfo is None:
             self.fail(f"{value!r} is not a time: write 2026-11-21T08:00:00Z", param, ctx)
-        return found
+        return moment
 
 
 class Output(click.ParamType[tuple[str, str | None]]):
@@ -344,7 +344,7 @@ def _truncated(report: Report, cut: dict[str, str]) -> Exit:
     return Exit.FAILED_CHECK if cut or counted else Exit.OK
 
 
-def _options(manifests: str, marker: str, made: datetime.datetime) -> FormatOptions:
+def _options(manifests: str, marker: str, made_at: datetime.datetime) -> FormatOptions:
     """What formats may need; checked whichever format is chosen."""
     for option, problem in (
         (f"--path {manifests}", manifests_problem(manifests)),
@@ -352,7 +352,7 @@ def _options(manifests: str, marker: str, made: datetime.datetime) -> FormatOpti
     ):
         if problem is not None:
             raise CommandError(f"{option}: {problem}", status=Exit.USAGE)
-    return FormatOptions(__version__, made, manifests, marker, style_for(sys.stdout))
+    return FormatOptions(__version__, made_at, manifests, marker, style_for(sys.stdout))
 
 
 def _read(file: str) -> Report:

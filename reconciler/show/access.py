@@ -107,32 +107,32 @@ def _of_type(rows: Iterable[Access], kind: ResourceType | None) -> tuple[Access,
     return tuple(row for row in rows if kind in (None, row.region.resource_type))
 
 
-def access_lines(found: Sequence[tuple[AccessView, tuple[Holding, ...]]], style: Style = plain) -> Iterator[str]:
+def access_lines(states: Sequence[tuple[AccessView, tuple[Holding, ...]]], style: Style = plain) -> Iterator[str]:
     """A section for each principal; before and after a plan, what goes is marked ``-`` and what comes ``+``."""
-    after = {holding.principal: holding for holding in found[-1][1]}
-    before = {holding.principal: holding for holding in found[0][1]}
+    after = {holding.principal: holding for holding in states[-1][1]}
+    before = {holding.principal: holding for holding in states[0][1]}
     for principal in sorted(before.keys() | after.keys(), key=lambda name: (name is not None, name or "")):
         old, new = (held.get(principal, Holding(principal, ())) for held in (before, after))
-        beside = found[0][0].beside_lines(principal), found[-1][0].beside_lines(principal)
-        several = len(found) > 1
+        beside = states[0][0].beside_lines(principal), states[-1][0].beside_lines(principal)
+        several = len(states) > 1
         yield from _section(old, new, style, several=several)
         yield from _compared(*beside, style, several=several)
-        yield from _compared(_letters(found[0][0], old), _letters(found[-1][0], new), style, several=several)
-        given, last = (list(map(safe, view.emergency_lines(principal))) for view in (found[0][0], found[-1][0]))
+        yield from _compared(_letters(states[0][0], old), _letters(states[-1][0], new), style, several=several)
+        given, last = (list(map(safe, view.emergency_lines(principal))) for view in (states[0][0], states[-1][0]))
         yield from _compared(given, last, style, several=several)
         yield ""
-    for view, _ in found:
+    for view, _ in states:
         yield from (style("warn", note) for note in (view.beside.notes() if view.beside else ()))
-    yield from _basis([view for view, _ in found], style)
+    yield from _basis([view for view, _ in states], style)
 
 
 def _letters(view: AccessView, held: Holding) -> list[str]:
     """Whose records dead letter queues show to it, or its own to whom."""
     rows = [row for row in held.rows if AclOperation.READ in row.operations] if view.dead_letters else []
-    found = view.letter_lines(
+    lines = view.letter_lines(
         lambda kind, name: any(row.region.resource_type is kind and row.region.contains(name) for row in rows)
     )
-    return list(map(safe, found))
+    return list(map(safe, lines))
 
 
 def _basis(views: Sequence[AccessView], style: Style) -> Iterator[str]:
@@ -171,9 +171,9 @@ def _signed(before: Iterable[_T], after: Iterable[_T], *, several: bool) -> Iter
     """What is in either state, in order: what goes, what comes, what stays."""
     old, new = dict.fromkeys(before), dict.fromkeys(after)
     if several:
-        yield from (("-", one) for one in old if one not in new)
-        yield from (("+", one) for one in new if one not in old)
-    yield from (("", one) for one in new if not several or one in old)
+        yield from (("-", item) for item in old if item not in new)
+        yield from (("+", item) for item in new if item not in old)
+    yield from (("", item) for item in new if not several or item in old)
 
 
 def row_words(row: Access, *, who: bool = False) -> str:
@@ -192,14 +192,14 @@ def _operations(row: Access) -> str:
 def holders_lines(
     operation: AclOperation,
     pattern: ResourcePattern,
-    found: Sequence[tuple[AccessView, Holders]],
+    states: Sequence[tuple[AccessView, Holders]],
     style: Style = plain,
 ) -> Iterator[str]:
     """How many can, and a table of them; who cannot although everybody else can; who could grant it to itself."""
-    several = len(found) > 1
-    for (_, held), when in zip(found, times(found), strict=True):
+    several = len(states) > 1
+    for (_, held), when in zip(states, times(states), strict=True):
         yield style("title", safe(f"{when}{_holders(held)} {operation.name} {_names(pattern, held)}"))
-    rows = [_holder_rows(view, operation, held) for view, held in found]
+    rows = [_holder_rows(view, operation, held) for view, held in states]
     signed = list(_signed(rows[0], rows[-1], several=several))
     marks = {sign: f"{sign or ' '} " if several else "" for sign in ("", "+", "-")}
     cells = [(f"{marks[sign]}{row.principal}", row.on, *by) for sign, row in signed for by in row.by or (("", ""),)]
@@ -208,8 +208,8 @@ def holders_lines(
         heading, *lines = columns_of(_COLUMNS, _said_once(cells))
         yield style("title", heading)
         yield from (style(role, line) if role else line for role, line in zip(styles, lines, strict=True))
-    before, after = found[0][1], found[-1][1]
-    alter, configs = (_admins(found, right) for right in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS))
+    before, after = states[0][1], states[-1][1]
+    alter, configs = (_admins(states, right) for right in (AclOperation.ALTER, AclOperation.ALTER_CONFIGS))
     for title, (old, new) in (
         ("Cannot, although everybody else can", (before.lacking, after.lacking)),
         ("Can ALTER the cluster, and so grant it to itself", alter),
@@ -217,17 +217,17 @@ def holders_lines(
     ):
         if old or new:
             yield style("title", title)
-            gone, left = ([row_words(row, who=True) for row in state] for state in (old, new))
-            yield from _compared(gone, left, style, several=several)
+            old_lines, new_lines = ([row_words(row, who=True) for row in state] for state in (old, new))
+            yield from _compared(old_lines, new_lines, style, several=several)
     if operation is AclOperation.READ:
         letters, last = (
             view.letter_lines(lambda kind, name: kind is pattern.resource_type and pattern.matches(name))
-            for view in (found[0][0], found[-1][0])
+            for view in (states[0][0], states[-1][0])
         )
         yield from _compared(list(map(safe, letters)), list(map(safe, last)), style, several=several)
-    if any(not row.certain for _, held in found for row in held.rows):
+    if any(not row.certain for _, held in states for row in held.rows):
         yield style("warn", "perhaps: it depends on what is not known about the cluster")
-    yield from _basis([view for view, _ in found], style)
+    yield from _basis([view for view, _ in states], style)
 
 
 def _holders(held: Holders) -> str:
@@ -267,7 +267,7 @@ def _holder_rows(view: AccessView, operation: AclOperation, held: Holders) -> li
         perhaps = "" if row.certain else " (perhaps)"
         by = tuple(_by(view, operation, row))
         rows.append(_HolderRow(row.principal or EVERYBODY_ELSE, f"{row.region.describe()}{hosts}{perhaps}", by))
-    rows += [_HolderRow(one, _EVERYTHING, ((_SUPER_USER, ""),)) for one in sorted(held.super_users)]
+    rows += [_HolderRow(name, _EVERYTHING, ((_SUPER_USER, ""),)) for name in sorted(held.super_users)]
     return rows
 
 
@@ -278,9 +278,9 @@ def _by(view: AccessView, operation: AclOperation, row: Access) -> Iterator[tupl
         host = "" if entry.host == WILDCARD else f" from {entry.host}"
         whose = "" if entry.principal == row.principal else f"{as_name(entry.principal)} "
         note = view.authorizer.sources.notes.get(binding)
-        said = f"{whose}{entry.permission_type.name} {entry.operation.name} on {pattern_words(pattern)}{host}"
+        text = f"{whose}{entry.permission_type.name} {entry.operation.name} on {pattern_words(pattern)}{host}"
         given = view.break_glass.get(binding)
-        yield said, given.words if given is not None else "" if note is None else note_words(note)
+        yield text, given.words if given is not None else "" if note is None else note_words(note)
 
 
 def _said_once(rows: Sequence[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str, str]]:
@@ -292,17 +292,17 @@ def _said_once(rows: Sequence[tuple[str, str, str, str]]) -> Iterator[tuple[str,
 
 
 def holders_table(
-    operation: AclOperation, pattern: ResourcePattern, found: Sequence[tuple[AccessView, Holders]]
+    operation: AclOperation, pattern: ResourcePattern, states: Sequence[tuple[AccessView, Holders]]
 ) -> dict[str, Any]:
     """Columns for people: who can, who cannot although everybody else can, and who could grant it to itself."""
     rows = []
-    for (view, held), when in zip(found, times(found), strict=True):
+    for (view, held), when in zip(states, times(states), strict=True):
         start, end = [view.cluster, when.strip(" :")], view.condition
         for row in _holder_rows(view, operation, held):
             for by, place in row.by or (("", ""),):
                 rows.append([*start, row.principal, f"can {operation.name}", row.on, by, place, end])
         for access in (*held.lacking, *held.cluster_admins):
-            can = " and ".join(f"can {one.name}" for one in sorted(access.operations)) or f"cannot {operation.name}"
+            can = " and ".join(f"can {right.name}" for right in sorted(access.operations)) or f"cannot {operation.name}"
             hosts = "" if access.hosts == ANY_HOST else f" from {access.hosts}"
             who, where = access.principal or EVERYBODY_ELSE, f"{access.region.describe()}{hosts}"
             rows.append([*start, who, can, where, "", "", end])
@@ -315,11 +315,11 @@ def holders_table(
 
 
 def _admins(
-    found: Sequence[tuple[AccessView, Holders]], right: AclOperation
+    states: Sequence[tuple[AccessView, Holders]], right: AclOperation
 ) -> tuple[tuple[Access, ...], tuple[Access, ...]]:
     """Before and after: those whom this right on the cluster lets do anything."""
     before, after = (
-        tuple(row for row in held.cluster_admins if right in row.operations) for held in (found[0][1], found[-1][1])
+        tuple(row for row in held.cluster_admins if right in row.operations) for held in (states[0][1], states[-1][1])
     )
     return before, after
 
@@ -339,41 +339,41 @@ def _deciding(view: AccessView, operation: AclOperation, row: Access) -> tuple[A
 
 def declared_for(view: AccessView, operation: AclOperation, held: Holders) -> dict[AclBinding, Declaration | Origin]:
     """The ACLs that decide for each holder at its witness, with where and why they are declared; sorted."""
-    found: dict[AclBinding, Declaration | Origin] = {}
+    declared: dict[AclBinding, Declaration | Origin] = {}
     for row in held.rows:
         if row.principal is not None and row.certain:
             for binding in _deciding(view, operation, row):
                 note = view.authorizer.sources.notes.get(binding)
                 if note is not None:
-                    found[binding] = note
-    return dict(sorted(found.items(), key=lambda item: item[0]))
+                    declared[binding] = note
+    return dict(sorted(declared.items(), key=lambda item: item[0]))
 
 
-def access_table(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
+def access_table(states: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
     """Columns for people: a row for each principal and region; who can do nothing has one, too."""
     rows = []
-    for (view, held), when in zip(found, times(found), strict=True):
-        for one in held:
-            start = [view.cluster, when.strip(" :"), one.name]
-            if one.super_user or (not one.rows and not one.like_everybody):
-                all_of_it = (_EVERYTHING, _EVERYTHING) if one.super_user else (_NOTHING, "")
+    for (view, held), when in zip(states, times(states), strict=True):
+        for holding in held:
+            start = [view.cluster, when.strip(" :"), holding.name]
+            if holding.super_user or (not holding.rows and not holding.like_everybody):
+                all_of_it = (_EVERYTHING, _EVERYTHING) if holding.super_user else (_NOTHING, "")
                 rows.append([*start, *all_of_it, "", view.condition])
-            for row in one.rows:
+            for row in holding.rows:
                 perhaps = "" if row.certain else "perhaps "
                 rows.append([*start, perhaps + _operations(row), row.region.describe(), str(row.hosts), view.condition])
-            if one.like_everybody:
+            if holding.like_everybody:
                 rows.append([*start, *_ALIKE, "", view.condition])
     return {"columns": ["CLUSTER", "STATE", "PRINCIPAL", "OPERATION", "RESOURCE", "HOST", "CONDITION"], "rows": rows}
 
 
-def access_documents(found: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
+def access_documents(states: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
     """For programs: one entry a state; ``principal`` null is everybody else.
 
     With ``likeEverybodyElse`` a principal may do, on names that no ACL of its own covers, what everybody else may.
     """
     return {
         "states": [
-            {**view.document(), "principals": Made(partial(_access_documents, view, held))} for view, held in found
+            {**view.document(), "principals": Made(partial(_access_documents, view, held))} for view, held in states
         ]
     }
 
@@ -390,7 +390,7 @@ def _access_documents(view: AccessView, held: Iterable[Holding]) -> Iterator[dic
 
 
 def holders_document(
-    operation: AclOperation, pattern: ResourcePattern, found: Sequence[tuple[AccessView, Holders]]
+    operation: AclOperation, pattern: ResourcePattern, states: Sequence[tuple[AccessView, Holders]]
 ) -> dict[str, Any]:
     """For programs."""
     return {
@@ -405,7 +405,7 @@ def holders_document(
                 "superUsers": sorted(held.super_users),
                 "declared": [note_document(*item) for item in declared_for(view, operation, held).items()],
             }
-            for view, held in found
+            for view, held in states
         ],
     }
 

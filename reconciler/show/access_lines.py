@@ -79,8 +79,8 @@ def access_lines(
     for _, group in groupby(placed, itemgetter(0)):
         same = [item for _, item in group]
         first, sign = same[0]
-        found = sorted((row for row, _ in same), key=_harmless)
-        for some in [found] if first.region.names.literal and not expand else [[row] for row in found]:
+        changes = sorted((row for row, _ in same), key=_harmless)
+        for some in [changes] if first.region.names.literal and not expand else [[row] for row in changes]:
             yield _line(some, sign, most_names)
 
 
@@ -157,13 +157,13 @@ def _operations(row: AccessChange, sign: str) -> tuple[AclOperation, ...]:
 
 def _certain(sides: Iterable[tuple[AccessChange, str]]) -> list[tuple[AccessChange, str]]:
     """The sides of rows, one of both readings once: rows differ as a whole where only their other sides do."""
-    found: dict[tuple[object, ...], tuple[AccessChange, str]] = {}
+    merged: dict[tuple[object, ...], tuple[AccessChange, str]] = {}
     for row, sign in sides:
         key = (row.principal, row.hosts, row.region, _operations(row, sign), sign, row.reading == "perhaps", row.since)
-        other = found.get(key)
+        other = merged.get(key)
         either_way = other is not None and {other[0].reading, row.reading} == {"least", "most"}
-        found[key] = (replace(row, reading=None) if either_way else row, sign)
-    return list(found.values())
+        merged[key] = (replace(row, reading=None) if either_way else row, sign)
+    return list(merged.values())
 
 
 def _order(item: tuple[AccessChange, str]) -> tuple[object, ...]:
@@ -214,10 +214,10 @@ def owners_words(owners: DataOwners) -> str:
         return "no team owns it"
     named, more = owners.teams[:_TEAMS_NAMED], len(owners.teams) - _TEAMS_NAMED
     teams = f"{', '.join(map(as_name, named))}{f' and {more:,} more' if more > 0 else ''}"
-    one = len(owners.teams) == 1
+    singular = len(owners.teams) == 1
     answers = {
-        Agreement.MISSING: f", which {'has' if one else 'have'} not consented",
-        Agreement.GIVEN: f", which {'consents' if one else 'consent'}",
+        Agreement.MISSING: f", which {'has' if singular else 'have'} not consented",
+        Agreement.GIVEN: f", which {'consents' if singular else 'consent'}",
     }
     return f"data of {teams}{'' if owners.agreement is None else answers.get(owners.agreement, '')}"
 

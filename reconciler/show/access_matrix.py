@@ -70,13 +70,13 @@ class AccessCell:
         What another operation implies is left out: everybody who may READ may DESCRIBE.
         """
         implied = {IMPLICATIONS[operation] for operation in self.everywhere if operation in IMPLICATIONS}
-        found = "".join(
+        letters = "".join(
             letter if operation in self.everywhere - implied else letter.lower()
             for operation, letter in LETTERS.items()
             if operation in (self.everywhere - implied) | self.from_some_hosts
         )
-        found = ALL if self.whole else found
-        return f"{found}?" if not self.certain else found or "·"
+        letters = ALL if self.whole else letters
+        return f"{letters}?" if not self.certain else letters or "·"
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def matrix_of(view: AccessView, kind: ResourceType, principals: Sequence[str] = 
             cell = _cell([row for row in (*own, *(elsewhere if like else ())) if row is not None], kind)
             line[number] = distinct.setdefault(cell, cell)
         rows.append((label, name, tuple(line)))
-    return Matrix(kind, tuple(one.name for one in shown), tuple(rows))
+    return Matrix(kind, tuple(holding.name for holding in shown), tuple(rows))
 
 
 class _RowsByName:

@@ -221,8 +221,8 @@ def _because(verdict: AssertionResult) -> Iterator[str]:
 def _mending(mending: Remediation) -> Iterator[str]:
     """The change, each binding on its line; it has been checked to be enough."""
     changes = [
-        *(f"create {binding_name(one)}" for one in mending.create),
-        *(f"delete {binding_name(one)}" for one in mending.delete),
+        *(f"create {binding_name(binding)}" for binding in mending.create),
+        *(f"delete {binding_name(binding)}" for binding in mending.delete),
     ]
     if len(changes) == 1:
         yield f"it would hold after: {changes[0]}"
@@ -285,7 +285,7 @@ def test_document(
         for view, results, guardrails, of_cluster, _ in decided
     )
     return documents.TEST.write(
-        documents.TestOutput(not any(one.stops for state in states for one in _entries(state)), states)
+        documents.TestOutput(not any(entry.stops for state in states for entry in _entries(state)), states)
     )
 
 
@@ -484,41 +484,41 @@ class Checks:
         return against or bool(self.breaches) or stopping
 
 
-def checks_lines(found: Checks, style: Style, *, expand: bool = False, agreed: bool = True) -> Iterator[str]:
+def checks_lines(checks: Checks, style: Style, *, expand: bool = False, agreed: bool = True) -> Iterator[str]:
     """The claims that do not hold, breaches, what topics do not keep; nothing without any demand.
 
     With ``agreed`` the consents in use and the ends too; a plan has them above its verdict.
     """
-    if found.claims:
-        yield from claims_lines(found.claims, style)
-    yield from cluster_test_lines(found.cluster_tests, style)
-    yield from breach_lines(found.breaches, style)
+    if checks.claims:
+        yield from claims_lines(checks.claims, style)
+    yield from cluster_test_lines(checks.cluster_tests, style)
+    yield from breach_lines(checks.breaches, style)
     if agreed:
-        yield from agreed_lines(found, style, expand=expand)
-    if found.policies is not None:
-        yield from policy_lines(found.policies, style)
+        yield from agreed_lines(checks, style, expand=expand)
+    if checks.policies is not None:
+        yield from policy_lines(checks.policies, style)
 
 
-def agreed_lines(found: Checks, style: Style, *, expand: bool = False) -> Iterator[str]:
+def agreed_lines(checks: Checks, style: Style, *, expand: bool = False) -> Iterator[str]:
     """What speaks against nothing today: the consents in use, and what ends by itself."""
-    yield from consent_lines(found.consents, style, found.lapsing, expand=expand)
-    yield from end_lines(found.ends, style, expand=expand)
+    yield from consent_lines(checks.consents, style, checks.lapsing, expand=expand)
+    yield from end_lines(checks.ends, style, expand=expand)
 
 
-def checks_entry(found: Checks) -> documents.ChecksEntry:
+def checks_entry(checks: Checks) -> documents.ChecksEntry:
     """As commands print it for programs."""
     return documents.ChecksEntry(
-        tuple(map(claim_entry, found.claims)),
-        tuple(map(breach_entry, found.breaches)),
-        None if found.policies is None else policies_entry(found.policies),
-        tuple(consent_entry(consent, found.lapsing.get(consent, ())) for consent in found.consents),
-        found.guardrails,
-        tuple(map(cluster_test_entry, found.cluster_tests)),
-        found.ends,
-        found.known,
+        tuple(map(claim_entry, checks.claims)),
+        tuple(map(breach_entry, checks.breaches)),
+        None if checks.policies is None else policies_entry(checks.policies),
+        tuple(consent_entry(consent, checks.lapsing.get(consent, ())) for consent in checks.consents),
+        checks.guardrails,
+        tuple(map(cluster_test_entry, checks.cluster_tests)),
+        checks.ends,
+        checks.known,
     )
 
 
-def checks_document(found: Checks) -> dict[str, Any]:
+def checks_document(checks: Checks) -> dict[str, Any]:
     """What ``plan --output json`` adds to a plan."""
-    return documents.CHECKS.write(checks_entry(found))
+    return documents.CHECKS.write(checks_entry(checks))

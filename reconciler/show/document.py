@@ -212,8 +212,8 @@ def document_lines(document: ReportDocument, style: Style = plain, before_closin
     for section in document.sections:
         yield ""
         yield from section_lines(section, style)
-    said = list(before_closing)
-    yield from ["", *said] if said else []
+    lines = list(before_closing)
+    yield from ["", *lines] if lines else []
     if document.closing:
         yield ""
     yield from (_coloured(row.role, safe(row.text), style) for row in document.closing)
@@ -243,8 +243,8 @@ def _row_lines(row: Row, style: Style, indent: str) -> Iterator[str]:
         return
     label = style("dim", f"  [{safe(row.label)}]") if row.label else ""
     notes = "".join(f"  {safe(note)}" for note in (row.until, row.place, row.why, *row.notes) if note)
-    said = f"{indent}{row.sign}{' ' if row.sign else ''}{safe(row.text)}"
-    yield _coloured(row.role, said, style) + label + (style("dim", notes) if notes else "")
+    text = f"{indent}{row.sign}{' ' if row.sign else ''}{safe(row.text)}"
+    yield _coloured(row.role, text, style) + label + (style("dim", notes) if notes else "")
     deeper = indent + ("    " if row.sign else "  ")
     for below in row.below:
         yield from _row_lines(below, style, deeper)

@@ -246,12 +246,12 @@ def _policy_checks(policies: PoliciesEntry, cluster: str) -> Iterator[Check]:
     ordered = sorted(policies.findings, key=_rule_name)
     broken = 0
     for rule, group in groupby(ordered, key=_rule_name):
-        found = list(group)
+        forms = list(group)
         broken += 1
-        lines = tuple(f"topic {as_name(form.topic)} at {as_name(str(form.place))}: {form.message}" for form in found)
-        message = ticked(found[0].reason) if found[0].reason else counted(len(found), "finding")
-        standing = min(map(_standing, found), key=tuple(CheckStatus).index)
-        yield Check("TopicPolicy", rule, cluster, standing, message, lines, found[0].place)
+        lines = tuple(f"topic {as_name(form.topic)} at {as_name(str(form.place))}: {form.message}" for form in forms)
+        message = ticked(forms[0].reason) if forms[0].reason else counted(len(forms), "finding")
+        standing = min(map(_standing, forms), key=tuple(CheckStatus).index)
+        yield Check("TopicPolicy", rule, cluster, standing, message, lines, forms[0].place)
     if policies.rules > broken:
         kept = f"{counted(policies.topics, 'topic')} against {counted(policies.rules - broken, 'rule')}"
         name = "the other rules" if broken else "topic policies"
@@ -280,7 +280,7 @@ def _broken(claim: ClaimEntry) -> Iterator[str]:
         yield from _witness(claim.witness, may=claim.claim != "must", certain=not claim.reason)
     yield from breaking_lines(claim.breaking)
     if claim.reason:
-        yield f"{'perhaps' if any(one.certain for one in claim.breaking) else 'undecided'}: {claim.reason}"
+        yield f"{'perhaps' if any(breaking.certain for breaking in claim.breaking) else 'undecided'}: {claim.reason}"
 
 
 def breaking_lines(breaking: Iterable[CombinationEntry]) -> Iterator[str]:
@@ -333,15 +333,15 @@ _LEVELS: Final = {
 
 def verification_findings(plan: Plan, document: Mapping[str, Any]) -> tuple[Finding, ...]:
     """What nobody has verified of a plan that comes from a file; nothing for what a command has just printed."""
-    rule, cluster, found = "plan-not-verified", plan.terms.cluster, document.get("verification")
-    if found is None:
+    rule, cluster, verification = "plan-not-verified", plan.terms.cluster, document.get("verification")
+    if verification is None:
         if "digest" not in document:
             return ()
         return (Finding(rule, rule, Level.WARNING, NOT_VERIFIED, VERIFY, cluster),)
-    found = found if isinstance(found, dict) else {}
-    if found.get("verified") is True:
+    verification = verification if isinstance(verification, dict) else {}
+    if verification.get("verified") is True:
         return ()
-    places = found.get("differences") or []
+    places = verification.get("differences") or []
     if not places:
         return (Finding(rule, rule, Level.WARNING, NOT_VERIFIED, VERIFY, cluster),)
     message = "not the plan that the manifests give for this cluster now; these differ: " + ", ".join(map(str, places))
@@ -474,7 +474,9 @@ def guard_checks(plan: Plan) -> tuple[Check, ...]:
 
 
 def _guards(plan: Plan) -> Iterator[Check]:
-    for guard, group in groupby(sorted(plan.refusals, key=lambda one: one.guard), key=lambda one: one.guard):
+    for guard, group in groupby(
+        sorted(plan.refusals, key=lambda refusal: refusal.guard), key=lambda refusal: refusal.guard
+    ):
         refusals = list(group)
         lines = tuple(f"{refusal.message}; {refusal.remedy}" for refusal in refusals)
         message = refusals[0].message if len(refusals) == 1 else f"{len(refusals):,} refusals"
@@ -493,29 +495,29 @@ def failed_check(form: FailedOutput) -> Check:
 
 
 def _failed(form: FailedOutput) -> str:
-    told = f" ({form.message})" if form.message else ""
-    return f"{form.failed} ended with {form.status}{told}, so its findings are unknown"
+    message = f" ({form.message})" if form.message else ""
+    return f"{form.failed} ended with {form.status}{message}, so its findings are unknown"
 
 
-def entry_lines(found: Sequence[AuditEntry]) -> Iterator[str]:
+def entry_lines(entries: Sequence[AuditEntry]) -> Iterator[str]:
     """What was done, a line each, with a line below of whose it was; then how many there are."""
-    for one in found:
-        yield safe(f"{one.time}  {one.outcome}  {one.cluster}: {one.what}")
-        yield safe(f"    {'; '.join(whose(one))}")
-    yield f"{len(found)} {'entry' if len(found) == 1 else 'entries'}."
+    for entry in entries:
+        yield safe(f"{entry.time}  {entry.outcome}  {entry.cluster}: {entry.what}")
+        yield safe(f"    {'; '.join(whose(entry))}")
+    yield f"{len(entries)} {'entry' if len(entries) == 1 else 'entries'}."
 
 
-def whose(one: AuditEntry) -> Iterator[str]:
+def whose(entry: AuditEntry) -> Iterator[str]:
     """Who ran, proposed and approved it, a clause each, and where its evidence is."""
-    yield f"run {one.run} by {one.operator}"
-    if one.proposer is not None:
-        yield f"proposed by {one.proposer}"
-    if one.approved_by:
-        approvers = (f"{name} ({key})" for name, key in zip(one.approved_by, one.keys, strict=True))
+    yield f"run {entry.run} by {entry.operator}"
+    if entry.proposer is not None:
+        yield f"proposed by {entry.proposer}"
+    if entry.approved_by:
+        approvers = (f"{name} ({key})" for name, key in zip(entry.approved_by, entry.keys, strict=True))
         yield f"approved by {', '.join(approvers)}"
-    if one.authors:
-        yield f"not counted as authors: {', '.join(one.authors)}"
-    yield from (part for part in (one.ticket, one.reason, one.url) if part)
-    if one.commit is not None:
-        yield f"commit {one.commit}"
-    yield one.line
+    if entry.authors:
+        yield f"not counted as authors: {', '.join(entry.authors)}"
+    yield from (part for part in (entry.ticket, entry.reason, entry.url) if part)
+    if entry.commit is not None:
+        yield f"commit {entry.commit}"
+    yield entry.line

@@ -38,13 +38,13 @@ class FleetDifference:
 
 def counts_words(counts: DriftCounts) -> str:
     """``2 bindings missing, 1 change of topics or others``; or that all is as declared."""
-    found = (
+    parts = (
         (counts.creates, "binding", "missing"),
         (counts.deletes, "binding", "undeclared"),
         (counts.others, "change", "of topics or others"),
         (counts.left, "difference", "that no plan removes"),
     )
-    return ", ".join(f"{counted(number, noun)} {what}" for number, noun, what in found if number) or "as declared"
+    return ", ".join(f"{counted(number, noun)} {what}" for number, noun, what in parts if number) or "as declared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +154,18 @@ def fleet_report(
 
 
 def _differences(item: ClusterDrift, details: Details, shown: int | None) -> Iterator[FleetDifference]:
-    changes, left = details(item)
-    for found in changes[:shown]:
-        words = kind_of(found.change).words([found.change], TopicReview())
-        yield FleetDifference(sign_of(found.change), words.text, "" if found.origin is None else str(found.origin))
-    for one in left[:shown]:
-        yield FleetDifference("!", f"{one.subject}: {one.detail}", "" if one.origin is None else str(one.origin))
+    changes, skipped = details(item)
+    for declared in changes[:shown]:
+        words = kind_of(declared.change).words([declared.change], TopicReview())
+        yield FleetDifference(
+            sign_of(declared.change), words.text, "" if declared.origin is None else str(declared.origin)
+        )
+    for difference in skipped[:shown]:
+        yield FleetDifference(
+            "!",
+            f"{difference.subject}: {difference.detail}",
+            "" if difference.origin is None else str(difference.origin),
+        )
 
 
 def fleet_document(report: FleetReport) -> dict[str, Any]:
@@ -231,8 +237,8 @@ def run_lines(run: FleetRun, style: Style = plain) -> Iterator[str]:
             notes.append(f"{len(reading.unreadable_topics)} topics unreadable")
         if reading.taken != run.taken:
             notes.append(f"read at {reading.taken}")
-        found = f"{counted(reading.rows, 'binding')}, {counted(reading.topic_count, 'topic')}"
-        yield f"  {safe(reading.cluster):{width}}  {found}" + "".join(style("warn", f"; {note}") for note in notes)
+        counts = f"{counted(reading.rows, 'binding')}, {counted(reading.topic_count, 'topic')}"
+        yield f"  {safe(reading.cluster):{width}}  {counts}" + "".join(style("warn", f"; {note}") for note in notes)
     for failure in run.failures:
         yield style(
             "error", f"  {safe(failure.cluster):{width}}  not read: {safe(failure.code)}: {safe(failure.message)}"
@@ -250,12 +256,12 @@ def drift_lines(report: FleetReport, style: Style = plain, *, expand: bool = Fal
     has its own.
     """
     groups = _alike(report, expand=expand)
-    known = [same for same in groups if same[0].counts is not None]
+    compared = [same for same in groups if same[0].counts is not None]
     unknown = [same for same in groups if same[0].counts is None]
     # Neither hides the other: many clusters may be out of reach at once, and one of the others may have been opened.
     shown = [
         *unknown[: lines_shown(len(unknown), expand=expand, most=_UNKNOWN)],
-        *known[: lines_shown(len(known), expand=expand)],
+        *compared[: lines_shown(len(compared), expand=expand)],
     ]
     if len(shown) < len(groups):
         clusters, total = (sum(map(len, some)) for some in (shown, groups))
@@ -265,21 +271,21 @@ def drift_lines(report: FleetReport, style: Style = plain, *, expand: bool = Fal
     differing = sum(1 for same in shown if same[0].differs)
     room = None if expand else max(_FEWEST, _ROOM // max(1, differing))
     for same in shown:
-        item, names = same[0], cluster_names([one.cluster for one in same], expand=expand)
+        item, names = same[0], cluster_names([cluster.cluster for cluster in same], expand=expand)
         if item.failure is not None:
             yield style("error", f"  {names}: not known: {safe(item.failure.code)}")
-            said = (*item.failure.message.splitlines(), *item.failure.advice.splitlines())
-            yield from (f"      {safe(line)}" for line in said if line)
+            lines = (*item.failure.message.splitlines(), *item.failure.advice.splitlines())
+            yield from (f"      {safe(line)}" for line in lines if line)
         else:
             yield style("title", f"  {names}") + f"{', each' if len(same) > 1 else ''}: {item.words}"
             yield from _difference_lines(item, style, room)
     named = {same[0].cluster for same in shown}
-    if others := [one for same in groups if same[0].cluster not in named for one in same]:
-        counts = sum((one.counts for one in others if one.counts is not None), DriftCounts())
-        unseen = sum(one.counts is None for one in others)
-        left = [counts_words(counts)] if unseen < len(others) else []
-        left += [f"{unseen:,} not known"] if unseen else []
-        yield f"  and {counted(len(others), 'cluster')} more: {', '.join(left)}"
+    if others := [cluster for same in groups if same[0].cluster not in named for cluster in same]:
+        counts = sum((cluster.counts for cluster in others if cluster.counts is not None), DriftCounts())
+        unseen = sum(cluster.counts is None for cluster in others)
+        parts = [counts_words(counts)] if unseen < len(others) else []
+        parts += [f"{unseen:,} not known"] if unseen else []
+        yield f"  and {counted(len(others), 'cluster')} more: {', '.join(parts)}"
     yield from _heat_lines(report, style)
     yield ""
     yield style("title", drift_summary(report))
@@ -318,19 +324,19 @@ def _alike(report: FleetReport, *, expand: bool) -> list[list[FleetCluster]]:
 
     An undeclared binding may be somebody's way in, so those weigh most; a cluster of which nothing is known more still.
     """
-    found = [cluster for cluster in report.clusters if cluster.failure is not None or cluster.differs]
+    clusters = [cluster for cluster in report.clusters if cluster.failure is not None or cluster.differs]
     if expand:
-        return [[one] for one in found]
+        return [[cluster] for cluster in clusters]
     groups: dict[Hashable, list[FleetCluster]] = {}
-    for one in found:
-        failure = one.failure and (one.failure.code, one.failure.message, one.failure.advice)
-        groups.setdefault((failure, one.words, one.differences), []).append(one)
+    for cluster in clusters:
+        failure = cluster.failure and (cluster.failure.code, cluster.failure.message, cluster.failure.advice)
+        groups.setdefault((failure, cluster.words, cluster.differences), []).append(cluster)
     return sorted(groups.values(), key=lambda same: _gravity(same[0]))
 
 
-def _gravity(one: FleetCluster) -> tuple[bool, int, int, int, int]:
-    counts = one.counts or DriftCounts()
-    return one.counts is not None, -counts.deletes, -counts.creates, -counts.others, -counts.left
+def _gravity(cluster: FleetCluster) -> tuple[bool, int, int, int, int]:
+    counts = cluster.counts or DriftCounts()
+    return cluster.counts is not None, -counts.deletes, -counts.creates, -counts.others, -counts.left
 
 
 def _difference_lines(item: FleetCluster, style: Style, room: int | None) -> Iterator[str]:

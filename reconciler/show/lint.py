@@ -54,25 +54,25 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain, *, expand: bool =
     Where there are many, each rule shows its first ones; with ``expand`` all of them.
     """
     for same in _alike(linted):
-        one, compared = _new(same[0])
-        groups = list(finding_groups(lint_finding(_entry(finding), "") for finding in one.findings))
+        state, compared = _new(same[0])
+        groups = list(finding_groups(lint_finding(_entry(finding), "") for finding in state.findings))
         room = _rooms(groups, expand=expand)
-        yield style("title", safe(one.view.words))
+        yield style("title", safe(state.view.words))
         if len(same) > 1:
             names = [other.view.cluster for other in same[1:]]
             shown = names if expand else first_names(names, len(names))
             more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
             yield style("title", f"The same of {counted(len(names), 'cluster')}: {', '.join(map(safe, shown))}{more}")
         if hidden := sum(row.count for group, most in zip(groups, room, strict=True) for row in _beyond(group, most)):
-            found = len(one.findings)
-            yield style("warn", f"{found - hidden:,} of {found:,} findings shown; --expand shows the others")
+            total = len(state.findings)
+            yield style("warn", f"{total - hidden:,} of {total:,} findings shown; --expand shows the others")
         for group, most in zip(groups, room, strict=True):
             yield from group_lines(group, style, most, elsewhere="; --expand shows each")
         excepted = [
             style("dim", f"excepted {finding.rule.code}  {safe(finding.subject)}{_place(finding)}")
             + "\n"
             + style("dim", safe(f"    until {exception.exception.expires}: {exception.exception.reason}"))
-            for finding, exception in one.excepted
+            for finding, exception in state.excepted
         ]
         for text in first_lines(excepted, expand=expand):
             yield from text.split("\n")
@@ -83,30 +83,30 @@ def lint_lines(linted: Sequence[Linted], style: Style = plain, *, expand: bool =
                     f"the exception of {exception.rule} at {exception.exception.origin} matches no finding: remove it"
                 ),
             )
-            for exception in one.idle_exceptions
+            for exception in state.idle_exceptions
         ]
         yield from first_lines(idle, expand=expand)
-        yield _summary(one) + compared
+        yield _summary(state) + compared
 
 
-def _new(one: Linted) -> tuple[Linted, str]:
+def _new(linted: Linted) -> tuple[Linted, str]:
     """A state without what the base has as well, which is counted; an error is always new."""
-    if one.known is None:
-        return one, ""
-    items = [lint_finding(entry, one.view.cluster) for entry in map(_entry, one.findings)]
-    folded = frozenset(known_among((item for item in items if item.level is not Level.ERROR), one.known))
-    new = tuple(finding for finding, item in zip(one.findings, items, strict=True) if item not in folded)
+    if linted.known is None:
+        return linted, ""
+    items = [lint_finding(entry, linted.view.cluster) for entry in map(_entry, linted.findings)]
+    folded = frozenset(known_among((item for item in items if item.level is not Level.ERROR), linted.known))
+    new = tuple(finding for finding, item in zip(linted.findings, items, strict=True) if item not in folded)
     compared = f"; against the base: {len(items) - len(new):,} known, {len(new):,} new"
-    return replace(one, findings=new), compared
+    return replace(linted, findings=new), compared
 
 
 def _alike(linted: Sequence[Linted]) -> list[list[Linted]]:
     """States of one kind with the same findings together: clusters mostly get the same from the same manifests."""
     groups: dict[Hashable, list[Linted]] = {}
-    for one in linted:
-        view = (one.view.basis, one.view.condition, one.view.unseen)
-        key = (view, one.known, one.findings, one.excepted, one.idle_exceptions, one.ignored, one.implied)
-        groups.setdefault(key, []).append(one)
+    for state in linted:
+        view = (state.view.basis, state.view.condition, state.view.unseen)
+        key = (view, state.known, state.findings, state.excepted, state.idle_exceptions, state.ignored, state.implied)
+        groups.setdefault(key, []).append(state)
     return list(groups.values())
 
 
@@ -154,12 +154,12 @@ def _place(finding: LintFinding) -> str:
     return "" if finding.origin is None else f"  {safe(str(finding.origin))}"
 
 
-def _summary(one: Linted) -> str:
-    parts = [counted(len(one.findings), "finding")]
-    parts += [f"{len(one.excepted):,} excepted"] if one.excepted else []
-    parts += [f"{one.ignored:,} about ignored bindings"] if one.ignored else []
-    found = ", ".join(parts)
-    return f"{found} (and {one.implied:,} DESCRIBE that READ or WRITE implies)" if one.implied else found
+def _summary(linted: Linted) -> str:
+    parts = [counted(len(linted.findings), "finding")]
+    parts += [f"{len(linted.excepted):,} excepted"] if linted.excepted else []
+    parts += [f"{linted.ignored:,} about ignored bindings"] if linted.ignored else []
+    text = ", ".join(parts)
+    return f"{text} (and {linted.implied:,} DESCRIBE that READ or WRITE implies)" if linted.implied else text
 
 
 def rule_lines(rule: LintRule, style: Style = plain) -> Iterator[str]:
@@ -201,18 +201,18 @@ def lint_document(linted: Sequence[Linted]) -> dict[str, Any]:
     return LINT.write(LintOutput(tuple(map(_state, linted))))
 
 
-def _state(one: Linted) -> LintedState:
+def _state(linted: Linted) -> LintedState:
     return LintedState(
-        one.view.cluster,
-        one.view.basis.value,
-        tuple(map(_entry, one.findings)),
-        tuple(replace(_entry(finding), exception=_exception(exception)) for finding, exception in one.excepted),
-        tuple(exception.exception.origin for exception in one.idle_exceptions),
-        one.ignored,
-        one.implied,
-        one.view.condition or None,
-        one.view.unseen,
-        one.known,
+        linted.view.cluster,
+        linted.view.basis.value,
+        tuple(map(_entry, linted.findings)),
+        tuple(replace(_entry(finding), exception=_exception(exception)) for finding, exception in linted.excepted),
+        tuple(exception.exception.origin for exception in linted.idle_exceptions),
+        linted.ignored,
+        linted.implied,
+        linted.view.condition or None,
+        linted.view.unseen,
+        linted.known,
     )
 
 
@@ -236,15 +236,15 @@ def _entry(finding: LintFinding) -> LintEntry:
     )
 
 
-def linted_findings(one: Linted) -> Iterator[Finding]:
+def linted_findings(linted: Linted) -> Iterator[Finding]:
     """The findings of a state as reports have them."""
-    state = _state(one)
+    state = _state(linted)
     yield from (lint_finding(entry, state.cluster) for entry in (*state.findings, *state.excepted))
     yield from idle_exceptions(state.idle_exceptions, state.cluster)
     yield from unseen_findings(state.unseen, state.cluster)
 
 
-def minimised_document(found: Sequence[tuple[AccessView, Minimised]]) -> dict[str, Any]:
+def minimised_document(states: Sequence[tuple[AccessView, Minimised]]) -> dict[str, Any]:
     """For programs: the smaller set, and what it leaves out."""
     return {
         "states": [
@@ -259,6 +259,6 @@ def minimised_document(found: Sequence[tuple[AccessView, Minimised]]) -> dict[st
                     for removal in minimised.removed
                 ],
             }
-            for view, minimised in found
+            for view, minimised in states
         ]
     }

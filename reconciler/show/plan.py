@@ -99,9 +99,9 @@ def plan_document(plan: Plan, *, expand: bool = False, fold: bool = True, short_
 
 
 def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterator[Section]:
-    found = review.access_section(plan.access, lines, expand=expand)
-    if found.rows:  # the answer counts them, or says that there are none
-        yield replace(found, title="Access")
+    section = review.access_section(plan.access, lines, expand=expand)
+    if section.rows:  # the answer counts them, or says that there are none
+        yield replace(section, title="Access")
 
 
 def _exempt(plan: Plan, *, expand: bool) -> Iterator[Section]:
@@ -120,13 +120,13 @@ def headline(plan: Plan, style: Style = plain) -> Iterator[str]:
 
 def answer(plan: Plan) -> Iterator[Row]:
     """Who gains and who loses access; then what is done, what is skipped, and what cannot be undone."""
-    said = [_refused(plan)] if plan.refusals else []
-    said += ["The guardrails change"] if plan.guardrails.weakened else []
-    said += [_nothing(plan)] if not plan.steps else []
+    sentences = [_refused(plan)] if plan.refusals else []
+    sentences += ["The guardrails change"] if plan.guardrails.weakened else []
+    sentences += [_nothing(plan)] if not plan.steps else []
     if plan.steps or plan.access.access_changes or plan.access.kept:
-        said.append(access_words(plan))
+        sentences.append(access_words(plan))
     role = "error" if plan.refusals or plan.guardrails.weakened else "title"
-    yield Row(f"{as_name(plan.terms.cluster)}: {'. '.join(map(_sentence, said))}.", role=role)
+    yield Row(f"{as_name(plan.terms.cluster)}: {'. '.join(map(_sentence, sentences))}.", role=role)
     if counts := ". ".join(_counts(plan)):
         yield Row(f"  {counts}.", role="title")
 
@@ -142,18 +142,22 @@ def access_words(plan: Plan) -> str:
     if gaining and gaining == losing and not later:
         return f"{_who(gaining)} gain{'' if len(gaining) > 1 else 's'} and lose{'' if len(gaining) > 1 else 's'} access"
     verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", review.later_words(plan.access)))
-    said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'} access{more}" for found, verb, more in verbs if found]
-    said += [callout.text for callout in plan.access.kept]
-    if said:
-        return ", ".join(said)
+    parts = [
+        f"{_who(principals)} {verb}{'' if len(principals) > 1 else 's'} access{more}"
+        for principals, verb, more in verbs
+        if principals
+    ]
+    parts += [callout.text for callout in plan.access.kept]
+    if parts:
+        return ", ".join(parts)
     logins = any(callout.rule == LOGIN for callout in plan.access.callouts)
     return "no ACL gives or takes access, and logins change" if logins else "nobody gains or loses access"
 
 
-def _who(found: set[str | None]) -> str:
-    names = [EVERYBODY_ELSE] if None in found else []
-    named = [as_name(one) for one in sorted(one for one in found if one is not None)]
-    if len(named) <= _NAMED and all(len(one) <= _LONGEST_NAME for one in named):
+def _who(principals: set[str | None]) -> str:
+    names = [EVERYBODY_ELSE] if None in principals else []
+    named = [as_name(principal) for principal in sorted(principal for principal in principals if principal is not None)]
+    if len(named) <= _NAMED and all(len(name) <= _LONGEST_NAME for name in named):
         names += named
     else:
         names.append(counted(len(named), "principal"))
@@ -216,11 +220,11 @@ def _safe_order(plan: Plan) -> str:
 def _step_sections(plan: Plan, steps: Sequence[StepLine]) -> Iterator[Section]:
     phases = [step.phase for step in plan.steps]
     removal = list(review.removal_sections(plan))
-    for phase, found in groupby(steps, lambda line: line.phase):
+    for phase, group in groupby(steps, lambda line: line.phase):
         if phase > Phase.DELETE_LAST:
             yield from removal
             removal = []
-        lines = list(found)
+        lines = list(group)
         following = next((later for later in phases if later > phase), None)
         awaited = following is not None and any(phase <= barrier < following for barrier in plan.barriers)
         yield Section(
@@ -283,8 +287,8 @@ def cut_row(
 ) -> tuple[Row, ...]:
     """``40 of 3,996 rows of access shown, 12 of 10,500 steps``: what a reader has to know before the rows, if any."""
     shown, total = steps_shown(steps)
-    left = sum(group.total for group in skipped)
-    named = left - sum(group.unnamed for group in skipped)
+    skipped_count = sum(group.total for group in skipped)
+    named = skipped_count - sum(group.unnamed for group in skipped)
     callouts = len(plan.access.callouts)
     parts = [review.cut_words(plan.access, expand=expand, lines=access) if access else ""]
     guards = Counter(refusal.guard for refusal in plan.refusals)
@@ -293,7 +297,7 @@ def cut_row(
         (refusals, len(plan.refusals), "refusals"),
         (review.callouts_shown(plan.access, expand=expand), callouts, "warnings about access"),
         (shown, total, noun),
-        (named, left, "skipped items"),
+        (named, skipped_count, "skipped items"),
     ):
         if some < whole:
             parts.append(f"{some:,} of {whole:,} {what}{'' if any(parts) else ' shown'}")
@@ -420,9 +424,9 @@ def drift_document(plan: Plan, *, expand: bool = False, where: str = "PATH") -> 
         *([review.settings_section(plan.terms)] if expand else []),
         *_next(plan, where),
     ]
-    said = (Row(f"{as_name(plan.terms.cluster)}{drift_words(plan)}.", role="title"),)
+    title = (Row(f"{as_name(plan.terms.cluster)}{drift_words(plan)}.", role="title"),)
     cut = cut_row(plan, lines, skipped, access, expand=expand, noun="differences")
-    return ReportDocument((*said, *cut), tuple(sections), tuple(basis_rows(replace(plan, steps=()))))
+    return ReportDocument((*title, *cut), tuple(sections), tuple(basis_rows(replace(plan, steps=()))))
 
 
 def deviation(change: Change) -> Deviation:
@@ -442,14 +446,14 @@ def drift_words(plan: Plan) -> str:
 def drift_counts(plan: Plan) -> str:
     """``1 ACL undeclared, 2 topics missing, 1 other difference``; ``no difference``."""
     counts = Counter((deviation(step.change), kind_of(step.change).NOUN) for step in plan.steps)
-    said = [
+    parts = [
         f"{counted(number, noun)} {which}"
         for which in Deviation
-        for (found, noun), number in counts.items()
-        if found is which
+        for (difference, noun), number in counts.items()
+        if difference is which
     ]
-    said += [counted(len(plan.skipped), "difference") + " that no plan removes"] if plan.skipped else []
-    return (", ".join(said) or "no difference") + (f" ({cause_counts(plan)})" if plan.causes else "")
+    parts += [counted(len(plan.skipped), "difference") + " that no plan removes"] if plan.skipped else []
+    return (", ".join(parts) or "no difference") + (f" ({cause_counts(plan)})" if plan.causes else "")
 
 
 def cause_counts(plan: Plan) -> str:
@@ -487,10 +491,10 @@ def _cells(which: str, change: Change, origin: Origin | None, plan: Plan) -> lis
 
 def _differences(lines: Sequence[StepLine]) -> Iterator[Section]:
     for which in Deviation:
-        found = [line for line in lines if _BY_SIGN[line.sign] is which]
-        if found:
-            _, total = steps_shown(found)
-            yield Section(SectionName.DIFFERENCES, _TITLES[which], tuple(_row(line, which) for line in found), total)
+        matching = [line for line in lines if _BY_SIGN[line.sign] is which]
+        if matching:
+            _, total = steps_shown(matching)
+            yield Section(SectionName.DIFFERENCES, _TITLES[which], tuple(_row(line, which) for line in matching), total)
 
 
 def _row(line: StepLine, which: Deviation) -> Row:
@@ -498,7 +502,7 @@ def _row(line: StepLine, which: Deviation) -> Row:
     row = step_row(line)
     label = "no longer declared" if which is Deviation.UNDECLARED and line.origin is not None else ""
     label = label if line.cause is None else line.cause.words
-    below = row.below if which is Deviation.DIFFERENT else tuple(replace(one, role="dim") for one in row.below)
+    below = row.below if which is Deviation.DIFFERENT else tuple(replace(detail, role="dim") for detail in row.below)
     return replace(row, sign=_SIGNS[which], role=_ROLES[which], label=label, below=below)
 
 
@@ -506,7 +510,7 @@ def _staying(groups: Sequence[SkippedGroup]) -> Iterator[Section]:
     rows = []
     for group in groups:
         row = skipped_row(group)
-        below = tuple(replace(one, text=_from_cluster(one.text, group.reason)) for one in row.below)
+        below = tuple(replace(detail, text=_from_cluster(detail.text, group.reason)) for detail in row.below)
         rows.append(replace(row, below=below, label="" if group.cause is None else group.cause.words))
     if rows:
         total = sum(group.total for group in groups)
@@ -533,8 +537,8 @@ def _reverting(plan: Plan, *, expand: bool) -> Iterator[Section]:
     """What a plan that brings the cluster back does besides."""
     rows = review.callout_rows(plan.access)
     rows += [Row(f"{refusal.guard} refuses it: {refusal.message}", "!", "warn") for refusal in plan.refusals]
-    found = irreversible_lines(plan, expand=expand)
-    rows += [Row(f"cannot be undone: {text}", "!", "warn", names=names, unnamed=more) for text, names, more in found]
+    lasting = irreversible_lines(plan, expand=expand)
+    rows += [Row(f"cannot be undone: {text}", "!", "warn", names=names, unnamed=more) for text, names, more in lasting]
     if rows:
         title = "If the cluster is brought back to what is declared"
         yield Section(SectionName.NOTES, title, first_rows(rows, expand=expand), len(rows))
@@ -545,11 +549,11 @@ def _next(plan: Plan, where: str) -> Iterator[Section]:
     # Nobody adopts what a merge has taken away.
     since = {DriftCause.MERGED, DriftCause.EXPIRED}
     kept = {deviation(change) for name, change in changes if not plan.causes or plan.causes[name] not in since}
-    found = {deviation(change) for _, change in changes}
-    if not found:
+    deviations = {deviation(change) for _, change in changes}
+    if not deviations:
         return
     rows = [Row(f"Keep it:    reconciler adopt {where}")] if kept - {Deviation.MISSING} else []
-    deletes = " --allow-deletes" if Deviation.UNDECLARED in found else ""
-    verb = "Remove it: " if found == {Deviation.UNDECLARED} else "Revert it: " if kept else "Apply it:  "
+    deletes = " --allow-deletes" if Deviation.UNDECLARED in deviations else ""
+    verb = "Remove it: " if deviations == {Deviation.UNDECLARED} else "Revert it: " if kept else "Apply it:  "
     rows.append(Row(f"{verb} reconciler plan {where}{deletes} --out plan.json && reconciler apply plan.json"))
     yield Section(SectionName.NEXT, "What to do", tuple(rows))

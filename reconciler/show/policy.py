@@ -30,8 +30,8 @@ def policy_lines(result: TopicPolicyResult, style: Style = plain) -> Iterator[st
 
 def summary(result: TopicPolicyResult) -> str:
     """``12 topics against 3 rules of policies: 1 broken, 2 excepted``."""
-    found = Counter(finding.status for finding in result.findings)
-    parts = ", ".join(f"{found[standing]:,} {standing}" for standing in TopicFindingStatus if found[standing])
+    counts = Counter(finding.status for finding in result.findings)
+    parts = ", ".join(f"{counts[standing]:,} {standing}" for standing in TopicFindingStatus if counts[standing])
     rules = counted(result.rules, "rule")
     return f"{counted(result.topics, 'topic')} against {rules} of topic policies: {parts or 'all kept'}"
 
@@ -63,11 +63,11 @@ def message(finding: TopicFinding) -> str:
     """What the topic has, and what is wanted; times and sizes both ways."""
     unlimited = finding.about in UNLIMITED_CONFIGS and finding.found == "-1"
     shown = "no limit" if unlimited else readable(finding.about, finding.found)
-    found = finding.found if shown == finding.found else f"{finding.found} ({shown})"
+    value = finding.found if shown == finding.found else f"{finding.found} ({shown})"
     if finding.code in (TopicCheck.RELATION, TopicCheck.EXPRESSION):
-        return f"{found}; wanted: {finding.wanted}"
+        return f"{value}; wanted: {finding.wanted}"
     subject = "its name" if finding.about == "name" else finding.about
-    return f"{subject} is {found}; wanted: {finding.wanted}"
+    return f"{subject} is {value}; wanted: {finding.wanted}"
 
 
 def advice(finding: TopicFinding) -> str:

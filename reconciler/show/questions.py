@@ -93,7 +93,11 @@ class Answered:
     @property
     def main(self) -> Explanation | None:
         """Of the explanations, that of what speaks against a yes."""
-        against = (one for one in self.explanations if one.decision.request == self.answer.counterexample)
+        against = (
+            explanation
+            for explanation in self.explanations
+            if explanation.decision.request == self.answer.counterexample
+        )
         return next(against, next(iter(self.explanations), None))
 
 
@@ -102,13 +106,15 @@ def ask(
 ) -> Answered:
     """Whether a principal may do it on every name of the pattern; from every host where none is given."""
     about = None if principal == WILDCARD_PRINCIPAL else principal
-    view, found = with_condition(
+    view, answered = with_condition(
         view,
-        lambda one: _ask(one, principal, operation, pattern, host),
-        compared=lambda one: [(part.allowed, part.hosts, part.region) for part in one.answer.parts] or one.allowed,
+        lambda state: _ask(state, principal, operation, pattern, host),
+        compared=lambda asked: (
+            [(part.allowed, part.hosts, part.region) for part in asked.answer.parts] or asked.allowed
+        ),
         about=about,
     )
-    return replace(found, view=view)
+    return replace(answered, view=view)
 
 
 def _ask(
@@ -135,41 +141,41 @@ def can_i_lines(answers: Sequence[Answered], style: Style = plain) -> Iterator[s
         yield style("dim", f"    {safe(answered.view.words)}")
 
 
-def explain_lines(found: Sequence[Answered], style: Style = plain) -> Iterator[str]:
+def explain_lines(answers: Sequence[Answered], style: Style = plain) -> Iterator[str]:
     """The same, with all ACLs on the name, whom to ask, what to write, and the client's limits if asked for."""
-    for one, when in zip(found, times(found), strict=True):
-        yield when + _answer(one, style)
-        yield from _why(one)
-        if one.main is not None and one.allowed is False:
-            yield from (f"    {line}" for line in allowing_rule(one.main.decision))
-        if teams := _owners(one):
+    for answered, when in zip(answers, times(answers), strict=True):
+        yield when + _answer(answered, style)
+        yield from _why(answered)
+        if answered.main is not None and answered.allowed is False:
+            yield from (f"    {line}" for line in allowing_rule(answered.main.decision))
+        if teams := _owners(answered):
             whose = " and ".join(map(as_name, teams))
-            ask_them = "" if one.allowed else f": ask {whose} for access"
-            yield safe(f"    {names_words(one.pattern)} is owned by {whose}{ask_them}")
-        yield from _considered(one, style)
-        yield from (f"    {line}" for line in _beside(one))
-        if one.limits is not None:
-            yield from one.limits.lines("    ")
-        yield style("dim", f"    {safe(one.view.words)}")
+            ask_them = "" if answered.allowed else f": ask {whose} for access"
+            yield safe(f"    {names_words(answered.pattern)} is owned by {whose}{ask_them}")
+        yield from _considered(answered, style)
+        yield from (f"    {line}" for line in _beside(answered))
+        if answered.limits is not None:
+            yield from answered.limits.lines("    ")
+        yield style("dim", f"    {safe(answered.view.words)}")
 
 
-def _answer(one: Answered, style: Style) -> str:
+def _answer(answered: Answered, style: Style) -> str:
     """The first line: the answer, then all of it in a sentence, whose verb is never positive after a no."""
-    word = one.answer.word
+    word = answered.answer.word
     answer = str(word)
     if word is AnswerWord.DEPENDS:
-        answer = _depends(one)
+        answer = _depends(answered)
     # Where an answer rests on a claim, no reader may take its first line for all of it.
-    condition = f", {one.view.condition}" if one.view.condition else ""
-    return style(_STYLE.get(word, "warn"), safe(answer)) + f"  {safe(_sentence(one) + condition)}"
+    condition = f", {answered.view.condition}" if answered.view.condition else ""
+    return style(_STYLE.get(word, "warn"), safe(answer)) + f"  {safe(_sentence(answered) + condition)}"
 
 
-def _depends(one: Answered) -> str:
+def _depends(answered: Answered) -> str:
     """On which part of the request the answer depends; of one name, with the hosts of the shorter answer."""
-    hosts = len({part.hosts for part in one.answer.parts}) > 1
-    if not _is_one_name(one.pattern):
+    hosts = len({part.hosts for part in answered.answer.parts}) > 1
+    if not _is_one_name(answered.pattern):
         return "depends on the name and the client's address" if hosts else "depends on the name"
-    by_answer = {part.allowed: part.hosts for part in one.answer.parts}
+    by_answer = {part.allowed: part.hosts for part in answered.answer.parts}
     if by_answer[True].any_host:
         others = by_answer[False]
         undecided = f", undecided from {by_answer[None]}" if None in by_answer else ""
@@ -177,69 +183,72 @@ def _depends(one: Answered) -> str:
     return f"depends on the client's address: yes, only from {by_answer[True]}"
 
 
-def _sentence(one: Answered) -> str:
+def _sentence(answered: Answered) -> str:
     """``User:a can READ topic t from every host``, ``User:a cannot READ topic t from any host``."""
-    everybody = one.principal == WILDCARD_PRINCIPAL
-    who = "everybody" if everybody else as_name(one.principal)
-    match one.answer.word:
+    everybody = answered.principal == WILDCARD_PRINCIPAL
+    who = "everybody" if everybody else as_name(answered.principal)
+    match answered.answer.word:
         case AnswerWord.YES:
-            return f"{who} can {_request(one, 'every')}"
+            return f"{who} can {_request(answered, 'every')}"
         case AnswerWord.NO:
             return (
-                f"not everybody can {_request(one, 'every')}" if everybody else f"{who} cannot {_request(one, 'any')}"
+                f"not everybody can {_request(answered, 'every')}"
+                if everybody
+                else f"{who} cannot {_request(answered, 'any')}"
             )
         case AnswerWord.DEPENDS:
-            return f"{who} can {_request(one, 'some')}"
+            return f"{who} can {_request(answered, 'some')}"
         case _:
-            return f"it is not known whether {who} can {_request(one, 'every')}"
+            return f"it is not known whether {who} can {_request(answered, 'every')}"
 
 
-def _request(one: Answered, quantifier: str) -> str:
-    hosts = {part.hosts for part in one.answer.parts}
+def _request(answered: Answered, quantifier: str) -> str:
+    hosts = {part.hosts for part in answered.answer.parts}
     # Of an answer that depends on the name alone, no reader should look for a host.
     host = f"{'every' if len(hosts) == 1 else quantifier} host" if quantifier == "some" else f"{quantifier} host"
-    return f"{one.operation.name} {names_words(one.pattern, quantifier)} from {host if one.host is None else one.host}"
+    names = names_words(answered.pattern, quantifier)
+    return f"{answered.operation.name} {names} from {host if answered.host is None else answered.host}"
 
 
-def _parts(one: Answered) -> Iterator[str]:
+def _parts(answered: Answered) -> Iterator[str]:
     """Of an answer about many names: which, what is permitted first; and one request that is not."""
-    parts = sorted(one.answer.parts, key=lambda part: (part.allowed is not True, part.allowed is not None))
-    if _is_one_name(one.pattern):
+    parts = sorted(answered.answer.parts, key=lambda part: (part.allowed is not True, part.allowed is not None))
+    if _is_one_name(answered.pattern):
         parts = []
     for part in parts[:_MOST_PARTS] if len(parts) > 1 else ():
-        hosts = "" if part.hosts == ANY_HOST or one.host is not None else f" from {part.hosts}"
+        hosts = "" if part.hosts == ANY_HOST or answered.host is not None else f" from {part.hosts}"
         yield safe(f"    {_PART_WORDS[part.allowed]:<9}  {part.region.describe()}{hosts}")
     if len(parts) > _MOST_PARTS:
         yield f"    and {len(parts) - _MOST_PARTS:,} more; --output json has each"
-    against = one.answer.counterexample
-    if against is not None and (parts or one.principal == WILDCARD_PRINCIPAL):
+    against = answered.answer.counterexample
+    if against is not None and (parts or answered.principal == WILDCARD_PRINCIPAL):
         resource = resource_words(against.resource_type, against.resource_name)
-        host = host_words(against.host, _named(one.view, one.host))
-        cannot = "may not be able to" if one.answer.word is AnswerWord.UNDECIDED else "cannot"
+        host = host_words(against.host, _named(answered.view, answered.host))
+        cannot = "may not be able to" if answered.answer.word is AnswerWord.UNDECIDED else "cannot"
         yield safe(
             f"    for example, {as_name(against.principal)} {cannot} {against.operation.name} {resource} from {host}"
         )
 
 
-def _why(one: Answered) -> Iterator[str]:
+def _why(answered: Answered) -> Iterator[str]:
     """The rule and the ACLs; where the answer depends on the client's address, for each of them."""
-    several = len(one.explanations) > 1
-    for number, explanation in enumerate(one.explanations):
+    several = len(answered.explanations) > 1
+    for number, explanation in enumerate(answered.explanations):
         if several:
-            part = one.answer.parts[number]
+            part = answered.answer.parts[number]
             yield safe(f"    {_PART_WORDS[part.allowed]} from {part.hosts}:")
-        yield from (f"{'      ' if several else '    '}{line}" for line in _reasons(explanation, one.view))
+        yield from (f"{'      ' if several else '    '}{line}" for line in _reasons(explanation, answered.view))
 
 
-def _owners(one: Answered) -> tuple[str, ...]:
-    return one.view.owners(one.pattern)
+def _owners(answered: Answered) -> tuple[str, ...]:
+    return answered.view.owners(answered.pattern)
 
 
-def _beside(one: Answered) -> list[str]:
+def _beside(answered: Answered) -> list[str]:
     """What is known of the login and the quota, which ``limits`` say for one client."""
-    lines = one.view.beside_lines(one.principal)
-    notes = list(one.view.beside.notes()) if one.view.beside else []
-    return [*(line for line in lines if one.limits is None or not line.startswith("quota ")), *notes]
+    lines = answered.view.beside_lines(answered.principal)
+    notes = list(answered.view.beside.notes()) if answered.view.beside else []
+    return [*(line for line in lines if answered.limits is None or not line.startswith("quota ")), *notes]
 
 
 def _named(view: AccessView, asked: str | None) -> set[str]:
@@ -247,27 +256,27 @@ def _named(view: AccessView, asked: str | None) -> set[str]:
     return {binding.entry.host for binding in view.authorizer.bindings} | ({asked} if asked else set())
 
 
-def _considered(one: Answered, style: Style) -> Iterator[str]:
+def _considered(answered: Answered, style: Style) -> Iterator[str]:
     """The ACLs that could bear on the request; those of other principals are many and say nothing about this one."""
-    found = considered(one)
-    others = sum(relevance is Relevance.OTHER_PRINCIPAL for _, relevance in found)
-    if found:
+    bindings = considered(answered)
+    others = sum(relevance is Relevance.OTHER_PRINCIPAL for _, relevance in bindings)
+    if bindings:
         yield "    ACLs on this name:"
-    for binding, relevance in found:
+    for binding, relevance in bindings:
         if relevance is not Relevance.OTHER_PRINCIPAL:
             line = f"      {relevance:<15}  {safe(binding_name(binding))}"
-            yield style("title" if relevance is Relevance.DECIDES else "dim", line) + _place(binding, one.view)
+            yield style("title" if relevance is Relevance.DECIDES else "dim", line) + _place(binding, answered.view)
     if others:
         yield style("dim", f"      {counted(others, 'ACL')} of other principals")
 
 
-def considered(one: Answered) -> list[tuple[AclBinding, Relevance]]:
+def considered(answered: Answered) -> list[tuple[AclBinding, Relevance]]:
     """The ACLs on the name, each as it relates to the request, of whichever host, on which it bears most."""
     order = list(Relevance)
-    found: dict[AclBinding, Relevance] = {}
-    for binding, relevance in chain.from_iterable(explanation.considered for explanation in one.explanations):
-        found[binding] = min(found.get(binding, relevance), relevance, key=order.index)
-    return list(found.items())
+    relevances: dict[AclBinding, Relevance] = {}
+    for binding, relevance in chain.from_iterable(explanation.considered for explanation in answered.explanations):
+        relevances[binding] = min(relevances.get(binding, relevance), relevance, key=order.index)
+    return list(relevances.items())
 
 
 def _reasons(explanation: Explanation, view: AccessView) -> Iterator[str]:
@@ -317,33 +326,33 @@ def can_i_document(answers: Sequence[Answered]) -> dict[str, Any]:
     }
 
 
-def explain_document(found: Sequence[Answered]) -> dict[str, Any]:
+def explain_document(answers: Sequence[Answered]) -> dict[str, Any]:
     """The same, with the ACLs on the name and the owners; ``limits`` is null unless a client was asked about."""
-    return {**can_i_document(found), "answers": [_explained_document(one) for one in found]}
+    return {**can_i_document(answers), "answers": [_explained_document(answered) for answered in answers]}
 
 
-def _question(one: Answered) -> dict[str, Any]:
+def _question(answered: Answered) -> dict[str, Any]:
     return {
-        "principal": one.principal,
-        "operation": one.operation.name,
-        "on": PATTERN.write(one.pattern),
-        "host": one.host,
+        "principal": answered.principal,
+        "operation": answered.operation.name,
+        "on": PATTERN.write(answered.pattern),
+        "host": answered.host,
     }
 
 
-def _document(one: Answered) -> dict[str, Any]:
-    main, against = one.main, one.answer.counterexample
+def _document(answered: Answered) -> dict[str, Any]:
+    main, against = answered.main, answered.answer.counterexample
     return {
-        **one.view.document(),
-        "answer": str(one.answer.word),
-        "allowed": one.allowed,
+        **answered.view.document(),
+        "answer": str(answered.answer.word),
+        "allowed": answered.allowed,
         "parts": [
             {"allowed": part.allowed, "hosts": str(part.hosts), "names": part.region.describe()}
-            for part in one.answer.parts
+            for part in answered.answer.parts
         ],
         "counterexample": None if against is None else request_document(against),
         "decision": None if main is None else decision_document(main.decision),
-        "declared": [] if main is None else _declared(main.decision, one.view),
+        "declared": [] if main is None else _declared(main.decision, answered.view),
     }
 
 
@@ -353,17 +362,18 @@ def _declared(decision: Decision, view: AccessView) -> list[dict[str, Any]]:
     return [note_document(binding, note) for binding, note in notes if note is not None]
 
 
-def _explained_document(one: Answered) -> dict[str, Any]:
-    instead = None if one.main is None else one.main.instead
+def _explained_document(answered: Answered) -> dict[str, Any]:
+    instead = None if answered.main is None else answered.main.instead
     return {
-        **_document(one),
+        **_document(answered),
         "instead": None if instead is None else decision_document(instead),
         "considered": [
-            {"binding": BINDING.write(binding), "standing": relevance.value} for binding, relevance in considered(one)
+            {"binding": BINDING.write(binding), "standing": relevance.value}
+            for binding, relevance in considered(answered)
         ],
-        "owners": list(_owners(one)),
-        "limits": None if one.limits is None else one.limits.documents(),
-        **one.view.beside_document(one.principal),
+        "owners": list(_owners(answered)),
+        "limits": None if answered.limits is None else answered.limits.documents(),
+        **answered.view.beside_document(answered.principal),
     }
 
 

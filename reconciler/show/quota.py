@@ -129,16 +129,16 @@ def quota_document(views: Sequence[QuotaView], client: Client) -> dict[str, Any]
 def _limit_documents(view: QuotaView, client: Client) -> list[dict[str, Any]]:
     """Each key with its quota, ``None`` where it is unlimited, and what that overrides."""
     return [
-        {"key": key, "quota": found[0] if found else None, "overrides": found[1:]}
+        {"key": key, "quota": documents[0] if documents else None, "overrides": documents[1:]}
         for key, quotas in _limits(view, client).items()
-        for found in [[_document(view, quota, key) for quota in quotas]]
+        for documents in [[_document(view, quota, key) for quota in quotas]]
     ]
 
 
 def _limits(view: QuotaView, client: Client) -> dict[str, list[ClientQuota]]:
     """Every key that Kafka has for such a client, then those that only a newer Kafka knows."""
-    known = {key: list[ClientQuota]() for key, about in QUOTA_KEYS.items() if about.of_ip == (client.ip is not None)}
-    return {**known, **limits(view.quotas, client.levels(view.quotas))}
+    by_key = {key: list[ClientQuota]() for key, about in QUOTA_KEYS.items() if about.of_ip == (client.ip is not None)}
+    return {**by_key, **limits(view.quotas, client.levels(view.quotas))}
 
 
 def _with_any_id(view: QuotaView, client: Client) -> dict[str, ClientQuota]:
@@ -149,7 +149,7 @@ def _with_any_id(view: QuotaView, client: Client) -> dict[str, ClientQuota]:
         limits(view.quotas, client.levels(view.quotas)),
         limits(view.quotas, client.with_id(UNNAMED_ID).levels(view.quotas)),
     )
-    return {key: found[0] for key, found in other.items() if found[:1] != own.get(key, [])[:1]}
+    return {key: quotas[0] for key, quotas in other.items() if quotas[:1] != own.get(key, [])[:1]}
 
 
 def _document(view: QuotaView, quota: ClientQuota, key: str) -> dict[str, Any]:

@@ -62,14 +62,14 @@ class Report:
 
     def address_of(self, cluster: str) -> str:
         """Where a cluster was reached: ``broker-1:9093, broker-2:9093``; empty where no result says so."""
-        found = dict.fromkeys(server for name, servers in self.servers if name == cluster for server in servers)
-        return first_of(list(found), _SERVERS_NAMED)
+        servers = dict.fromkeys(server for name, servers in self.servers if name == cluster for server in servers)
+        return first_of(list(servers), _SERVERS_NAMED)
 
     @cached_property
     def open_findings(self) -> tuple[Finding, ...]:
         """Findings that nobody has accepted, the heaviest first, then by place."""
-        found = (finding for finding in self.findings if not finding.excepted)
-        return tuple(sorted(found, key=_order))
+        unaccepted = (finding for finding in self.findings if not finding.excepted)
+        return tuple(sorted(unaccepted, key=_order))
 
     @cached_property
     def guardrail_findings(self) -> tuple[Finding, ...]:
@@ -80,42 +80,46 @@ class Report:
     def other_findings(self) -> tuple[Finding, ...]:
         """Open findings that neither a check nor a plan tells, and that are not about guardrails."""
         return tuple(
-            one for one in self.new_findings if not one.checked and not one.about_guardrails and not one.about_skipped
+            finding
+            for finding in self.new_findings
+            if not finding.checked and not finding.about_guardrails and not finding.about_skipped
         )
 
     @cached_property
     def new_findings(self) -> tuple[Finding, ...]:
         """Open findings that the base does not have."""
-        known = frozenset(self.known_findings)
-        return tuple(finding for finding in self.open_findings if finding not in known)
+        in_base = frozenset(self.known_findings)
+        return tuple(finding for finding in self.open_findings if finding not in in_base)
 
     @cached_property
     def known_findings(self) -> tuple[Finding, ...]:
         """Findings that the base has as well; an error is never one of them."""
-        found = sorted(
+        candidates = sorted(
             (finding for finding in self.findings if finding.level is not Level.ERROR or finding.excepted), key=_order
         )
-        return tuple(self._known(one for one in found if not one.checked and not one.about_guardrails))
+        return tuple(
+            self._known(finding for finding in candidates if not finding.checked and not finding.about_guardrails)
+        )
 
     @cached_property
     def known_checks(self) -> tuple[Check, ...]:
         """Checks that did not pass in the base either; one that stops something is never one of them."""
         order = (CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.UNDECIDED)
-        return tuple(self._known(one for one in self.checks_once if one.standing not in order))
+        return tuple(self._known(check for check in self.checks_once if check.standing not in order))
 
     @property
     def compared(self) -> tuple[int, int]:
         """How many findings, warnings and checks that stop nothing are known, and how many are new."""
-        known = len(self.known_findings) + len(self.known_checks)
+        old = len(self.known_findings) + len(self.known_checks)
         new = sum(not check.standing.stops for check in self.open_checks)
         accepted = frozenset(self.known_findings)
         excepted = sum(finding not in accepted for finding in self.excepted_findings if not finding.checked)
         skipped = sum(finding.about_skipped for finding in self.new_findings)
         warnings = len({text for plan in self.plans for text in plan.warnings})
-        return known, len(self.other_findings) + skipped + warnings + new + excepted
+        return old, len(self.other_findings) + skipped + warnings + new + excepted
 
-    def _known(self, found: Iterable[_Item]) -> Iterator[_Item]:
-        return known_among(found, Counter(self.known or {}).elements())
+    def _known(self, items: Iterable[_Item]) -> Iterator[_Item]:
+        return known_among(items, Counter(self.known or {}).elements())
 
     @cached_property
     def excepted_findings(self) -> tuple[Finding, ...]:
@@ -125,24 +129,26 @@ class Report:
     @cached_property
     def checks_once(self) -> tuple[Check, ...]:
         """The checks, one for all states of a cluster that came to the same: ``declared and after the plan``."""
-        found: dict[Check, list[Check]] = {}
+        groups: dict[Check, list[Check]] = {}
         for check in self.checks:
-            found.setdefault(replace(check, basis="", lines=()), []).append(check)
+            groups.setdefault(replace(check, basis="", lines=()), []).append(check)
         return tuple(
             replace(
                 same[0],
                 basis=" and ".join(dict.fromkeys(check.basis for check in same if check.basis)),
                 lines=tuple(dict.fromkeys(line for check in same for line in check.lines)),
             )
-            for same in found.values()
+            for same in groups.values()
         )
 
     @cached_property
     def broken_checks(self) -> tuple[Check, ...]:
         """Checks that did not pass and are not known, those that stop something first."""
-        order, known = tuple(CheckStatus), frozenset(self.known_checks)
-        found = (check for check in self.checks_once if check.standing is not CheckStatus.PASSED and check not in known)
-        return tuple(sorted(found, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
+        order, in_base = tuple(CheckStatus), frozenset(self.known_checks)
+        checks = (
+            check for check in self.checks_once if check.standing is not CheckStatus.PASSED and check not in in_base
+        )
+        return tuple(sorted(checks, key=lambda check: (order.index(check.standing), check.cluster, check.group)))
 
     @property
     def open_checks(self) -> tuple[Check, ...]:
@@ -174,21 +180,21 @@ def join(reports: Iterable[Report]) -> Report:
     """Several results as one report, in their order."""
     reports = tuple(reports)
     return Report(
-        tuple(chain.from_iterable(one.plans for one in reports)),
-        tuple(chain.from_iterable(one.drifts for one in reports)),
-        tuple(dict.fromkeys(chain.from_iterable(one.findings for one in reports))),
-        tuple(dict.fromkeys(chain.from_iterable(one.checks for one in reports))),
-        tuple(dict.fromkeys(chain.from_iterable(one.looked for one in reports))),
-        tuple(chain.from_iterable(one.fleets for one in reports)),
-        tuple(dict.fromkeys(chain.from_iterable(one.servers for one in reports))),
-        _union(one.known for one in reports),
+        tuple(chain.from_iterable(report.plans for report in reports)),
+        tuple(chain.from_iterable(report.drifts for report in reports)),
+        tuple(dict.fromkeys(chain.from_iterable(report.findings for report in reports))),
+        tuple(dict.fromkeys(chain.from_iterable(report.checks for report in reports))),
+        tuple(dict.fromkeys(chain.from_iterable(report.looked for report in reports))),
+        tuple(chain.from_iterable(report.fleets for report in reports)),
+        tuple(dict.fromkeys(chain.from_iterable(report.servers for report in reports))),
+        _union(report.known for report in reports),
     )
 
 
-def _union(known: Iterable[Mapping[str, int] | None]) -> Mapping[str, int] | None:
+def _union(readings: Iterable[Mapping[str, int] | None]) -> Mapping[str, int] | None:
     """What several results say of one base; a result of no base takes nothing away."""
-    found = [Counter(one) for one in known if one is not None]
-    return functools.reduce(operator.or_, found) if found else None
+    counters = [Counter(counts) for counts in readings if counts is not None]
+    return functools.reduce(operator.or_, counters) if counters else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +244,8 @@ def read_result(document: object) -> Report:
     kind = document[KIND]
     reader = _READERS.get(kind) if isinstance(kind, str) else None
     if reader is None:
-        known = isinstance(kind, str) and kind in set(OutputKind)
-        raise ResultError(f"its kind {kind!a} {'has no report' if known else 'is not known'}: {_EXPECTED}")
+        is_kind = isinstance(kind, str) and kind in set(OutputKind)
+        raise ResultError(f"its kind {kind!a} {'has no report' if is_kind else 'is not known'}: {_EXPECTED}")
     return reader(document)
 
 
@@ -275,12 +281,12 @@ def _plan_report(document: dict[str, Any]) -> Report:
 def _drift_report(document: dict[str, Any]) -> Report:
     """A report refuses nothing: guards speak when somebody plans to change the cluster."""
     plan, servers = _plan_of(document)
-    found = documents.ChecksEntry(cluster_tests=_read(documents.CHECKS, document).cluster_tests)
+    entry = documents.ChecksEntry(cluster_tests=_read(documents.CHECKS, document).cluster_tests)
     cluster = plan.terms.cluster
     return Report(
         drifts=(plan,),
-        findings=(*findings.agreed_findings(found, cluster), *findings.left_findings(plan)),
-        checks=tuple(findings.agreed_checks(found, cluster, "live")),
+        findings=(*findings.agreed_findings(entry, cluster), *findings.left_findings(plan)),
+        checks=tuple(findings.agreed_checks(entry, cluster, "live")),
         servers=servers,
     )
 
@@ -297,12 +303,12 @@ def _plan_of(document: dict[str, Any]) -> tuple[Plan, tuple[tuple[str, tuple[str
 def _lint_report(form: documents.LintOutput) -> Report:
     items = []
     for state in form.states:
-        items += [findings.lint_finding(one, state.cluster) for one in (*state.findings, *state.excepted)]
+        items += [findings.lint_finding(entry, state.cluster) for entry in (*state.findings, *state.excepted)]
         items += findings.idle_exceptions(state.idle_exceptions, state.cluster)
         items += findings.unseen_findings(state.unseen, state.cluster)
-    known = _union(None if state.known is None else Counter(state.known) for state in form.states)
+    matters = _union(None if state.known is None else Counter(state.known) for state in form.states)
     looked = tuple((state.cluster, state.basis) for state in form.states)
-    return Report(findings=tuple(items), looked=looked, known=known)
+    return Report(findings=tuple(items), looked=looked, known=matters)
 
 
 def _test_report(form: documents.TestOutput) -> Report:
@@ -316,13 +322,15 @@ def _test_report(form: documents.TestOutput) -> Report:
             for state in form.clusters
         ]
     )
-    unseen = tuple(found for state in form.clusters for found in findings.unseen_findings(state.unseen, state.cluster))
+    unseen = tuple(
+        finding for state in form.clusters for finding in findings.unseen_findings(state.unseen, state.cluster)
+    )
     report = replace(report, findings=(*report.findings, *unseen))
     return _as_said(report, well=form.passed)
 
 
 def _validate_report(form: documents.ValidateOutput) -> Report:
-    report = _agreed_report([(cluster, "declared", one.checks) for cluster, one in form.clusters.items()])
+    report = _agreed_report([(cluster, "declared", state.checks) for cluster, state in form.clusters.items()])
     report = replace(report, findings=(*map(findings.problem_finding, form.problems), *report.findings))
     return _as_said(report, well=form.valid)
 
@@ -336,7 +344,9 @@ def _as_said(report: Report, *, well: bool) -> Report:
 
 def _agreed_report(states: Sequence[tuple[str, str, documents.ChecksEntry]]) -> Report:
     return Report(
-        findings=tuple(found for cluster, _, agreed in states for found in findings.agreed_findings(agreed, cluster)),
+        findings=tuple(
+            finding for cluster, _, agreed in states for finding in findings.agreed_findings(agreed, cluster)
+        ),
         checks=tuple(
             check for cluster, basis, agreed in states for check in findings.agreed_checks(agreed, cluster, basis)
         ),
@@ -356,19 +366,21 @@ def _shaped(kind: type[T], document: object) -> T:
     try:
         return TypeAdapter(kind).validate_python(document)
     except ValidationError as error:
-        found = [f"{'.'.join(map(str, one['loc'])) or 'it'}: {one['msg']}" for one in error.errors()[:_SHOWN]]
-        raise ResultError("; ".join(found)) from error
+        problems = [
+            f"{'.'.join(map(str, problem['loc'])) or 'it'}: {problem['msg']}" for problem in error.errors()[:_SHOWN]
+        ]
+        raise ResultError("; ".join(problems)) from error
 
 
 def _tighten_report(document: dict[str, Any]) -> Report:
-    found = _read(TIGHTEN, document.get("tightened"))
-    return Report(findings=tuple(tighten_findings(found)), looked=((found.cluster, found.basis),))
+    tightened = _read(TIGHTEN, document.get("tightened"))
+    return Report(findings=tuple(tighten_findings(tightened)), looked=((tightened.cluster, tightened.basis),))
 
 
 def _fleet_tighten_report(document: dict[str, Any]) -> Report:
-    found = _read(FLEET_TIGHTEN, document.get("tightenedFleet"))
-    looked = tuple((cluster.cluster, cluster.basis) for cluster in found.clusters)
-    return Report(findings=tuple(fleet_tighten_findings(found)), looked=looked)
+    tightened = _read(FLEET_TIGHTEN, document.get("tightenedFleet"))
+    looked = tuple((cluster.cluster, cluster.basis) for cluster in tightened.clusters)
+    return Report(findings=tuple(fleet_tighten_findings(tightened)), looked=looked)
 
 
 def _failed_report(document: dict[str, Any]) -> Report:

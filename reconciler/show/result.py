@@ -36,8 +36,8 @@ def result_lines(result: Result, style: Style = plain) -> Iterator[str]:
     for text in result.notes:
         yield style("warn", f"  {safe(text)}")
     yield from _logins(result, style)
-    for one in result.plan.refused:
-        yield style("error", f"  refused: {safe(one.subject)}  {safe(one.detail)}")
+    for refused in result.plan.refused:
+        yield style("error", f"  refused: {safe(refused.subject)}  {safe(refused.detail)}")
     if result.stopped:
         yield style("error", f"stopped: {safe(result.stopped)}")
     yield _counts(result)
@@ -64,7 +64,7 @@ def result_document(result: Result) -> dict[str, Any]:
         **({"enforcementDoubt": result.doubt} if result.doubt else {}),
         "counts": {str(outcome): result.count(outcome) for outcome in Outcome},
         "steps": [_step(item) for item in result.outcomes],
-        "refused": [SKIPPED.write(one) for one in result.plan.refused],
+        "refused": [SKIPPED.write(refused) for refused in result.plan.refused],
     }
 
 
@@ -108,8 +108,8 @@ def _why(item: StepOutcome) -> str:
 
 
 def _counts(result: Result) -> str:
-    found = ((outcome, result.count(outcome)) for outcome in Outcome)
-    return ", ".join(f"{number:,} {outcome}" for outcome, number in found if number) or "no steps"
+    counts = ((outcome, result.count(outcome)) for outcome in Outcome)
+    return ", ".join(f"{number:,} {outcome}" for outcome, number in counts if number) or "no steps"
 
 
 def _verdict(result: Result, style: Style) -> str:
@@ -156,9 +156,9 @@ def plain_document(document: Any) -> Any:
     """The document as JSON has it: no types of ours, no tuples. Its own lists that are :class:`Made` stay so."""
     if not isinstance(document, dict):
         return json.loads(json.dumps(document))
-    made = {name: value for name, value in document.items() if isinstance(value, Made)}
-    rest = {name: value for name, value in document.items() if name not in made}
-    return json.loads(json.dumps(rest, default=list)) | made
+    lists = {name: value for name, value in document.items() if isinstance(value, Made)}
+    rest = {name: value for name, value in document.items() if name not in lists}
+    return json.loads(json.dumps(rest, default=list)) | lists
 
 
 def yaml_text(document: Any) -> str:
@@ -189,8 +189,8 @@ class _Lines(NamedTuple):
 
 def table_text(document: Any, lists: Lists, wanted: Columns | None = None) -> str:
     """Rows in columns; a column that says the same in each of several rows is said once, above them."""
-    columns, found = _table(document, lists)
-    rows = list(found)
+    columns, table_rows = _table(document, lists)
+    rows = list(table_rows)
     if wanted is not None and "columns" not in document:
         place = {name: number for number, name in enumerate(columns)}
         fields = [[place[name] for name in names.split() if name in place] for names in wanted.values()]
@@ -200,8 +200,8 @@ def table_text(document: Any, lists: Lists, wanted: Columns | None = None) -> st
     above = [(name, rows[0][number]) for number, name in enumerate(columns) if same[number]]
     kept = [number for number in range(len(columns)) if not same[number]]
     table = table_lines([columns[number] for number in kept], [[row[number] for number in kept] for row in rows])
-    said = [f"{safe(name)}: {safe(text)}" for name, text in above if text]
-    return "".join(f"{line}\n" for line in (*said, *table))
+    headings = [f"{safe(name)}: {safe(text)}" for name, text in above if text]
+    return "".join(f"{line}\n" for line in (*headings, *table))
 
 
 def _table(document: Any, lists: Lists) -> tuple[list[str], Iterator[list[str]]]:
@@ -219,10 +219,10 @@ def _table(document: Any, lists: Lists) -> tuple[list[str], Iterator[list[str]]]
 
 def _rows(item: Any, lists: Lists, above: Row) -> Iterator[Row]:
     """The rows of one item and of its lists; the document itself is above all rows and in none."""
-    found = False
+    has_rows = False
     for name, below in lists.items():
         for child in item.get(name) or ():
-            found = True
+            has_rows = True
             listed = {"list": name} if len(lists) > 1 else {}
             if not isinstance(child, dict):
                 yield {**above, **listed, str(below): child}
@@ -231,7 +231,7 @@ def _rows(item: Any, lists: Lists, above: Row) -> Iterator[Row]:
                 yield from _rows(child, below, {**above, **listed, **own})
             else:
                 yield {**above, **listed, **_flat(child)}
-    if not found and above:
+    if not has_rows and above:
         yield above
 
 
@@ -276,8 +276,9 @@ def move_lines(moves: Iterable[TopicMove], style: Style = plain, *, expand: bool
             words = f"{counted(len(moving), 'partition')} moving, {amount(move.bytes_left)} left to copy"
             yield style("title", f"topic {safe(move.topic)}: {words}")
         shown = moving if expand else moving[:_SHOWN]
-        for number, one in shown:
-            yield f"  partition {number}: to {_listed(one.target)}; cancelling returns it to {_listed(one.reverted)}"
+        for number, partition in shown:
+            goes, returns = _listed(partition.target), _listed(partition.reverted)
+            yield f"  partition {number}: to {goes}; cancelling returns it to {returns}"
         if len(moving) > len(shown):
             yield style("dim", f"  and {len(moving) - len(shown):,} more partitions: --expand shows them")
         if move.throttle:
@@ -288,13 +289,13 @@ def move_lines(moves: Iterable[TopicMove], style: Style = plain, *, expand: bool
 
 def end_lines(ends: Sequence[PartitionEnd], stays: Sequence[str], style: Style = plain) -> Iterator[str]:
     """How many partitions ended how, each that was not cancelled, and what stays throttled."""
-    for one in ends:
-        if one.ending is not Ending.CANCELLED:
-            where = "" if one.replicas is None else f", on {_listed(one.replicas)}"
-            words = ": ".join(filter(None, (one.code, one.message)))
-            kind = "dim" if one.ending is Ending.OVER else "error"
-            subject = f"topic {safe(one.topic)} partition {one.partition}"
-            yield style(kind, f"  {subject}: {one.ending}{where}: {safe(words)}")
+    for end in ends:
+        if end.ending is not Ending.CANCELLED:
+            where = "" if end.replicas is None else f", on {_listed(end.replicas)}"
+            words = ": ".join(filter(None, (end.code, end.message)))
+            kind = "dim" if end.ending is Ending.OVER else "error"
+            subject = f"topic {safe(end.topic)} partition {end.partition}"
+            yield style(kind, f"  {subject}: {end.ending}{where}: {safe(words)}")
     yield from (style("error", f"  {safe(text)}") for text in stays)
     counts = Counter(end.ending for end in ends)
     if ends:
@@ -315,13 +316,13 @@ def moves_document(moves: Collection[TopicMove], outside: Collection[str]) -> li
             "partitions": [
                 {
                     "partition": number,
-                    "replicas": list(one.replicas),
-                    "adding": list(one.adding),
-                    "removing": list(one.removing),
-                    "cancelled": list(one.reverted),
-                    "bytesLeft": one.bytes_left,
+                    "replicas": list(partition.replicas),
+                    "adding": list(partition.adding),
+                    "removing": list(partition.removing),
+                    "cancelled": list(partition.reverted),
+                    "bytesLeft": partition.bytes_left,
                 }
-                for number, one in move.moving.items()
+                for number, partition in move.moving.items()
             ],
         }
         for move in moves

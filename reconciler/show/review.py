@@ -123,9 +123,13 @@ def access_title(access: AccessReview) -> str:
     """``2 principals gain, 1 principal loses``."""
     gaining, losing, later = movers(access)
     verbs = ((gaining, "gain", ""), (losing, "lose", ""), (later, "gain", later_words(access)))
-    said = [f"{_who(found)} {verb}{'' if len(found) > 1 else 's'}{more}" for found, verb, more in verbs if found]
-    if said:
-        return ", ".join(said)
+    parts = [
+        f"{_who(principals)} {verb}{'' if len(principals) > 1 else 's'}{more}"
+        for principals, verb, more in verbs
+        if principals
+    ]
+    if parts:
+        return ", ".join(parts)
     logins = any(callout.rule == LOGIN for callout in access.callouts)
     return "no ACL gives or takes anything, and logins change" if logins else "nobody gains or loses anything"
 
@@ -146,10 +150,10 @@ def later_words(access: AccessReview) -> str:
     return f" {day}{' and later' if len(ends) > 1 else ''}{comma}{why}"
 
 
-def _who(found: Collection[str | None]) -> str:
+def _who(principals: Collection[str | None]) -> str:
     """``2 principals``, ``everybody else and 1 principal``."""
-    named = len(found) - (None in found)
-    parts = [EVERYBODY_ELSE] if None in found else []
+    named = len(principals) - (None in principals)
+    parts = [EVERYBODY_ELSE] if None in principals else []
     return " and ".join([*parts, counted(named, "principal")] if named else parts)
 
 
@@ -173,13 +177,15 @@ GAINING_TITLE: Final = "Client quotas of those who gain access, without a client
 def gaining_words(plan: Plan, *, expand: bool = False) -> Iterator[str]:
     """Principals with equal limits share a sentence, those without any first; nothing is escaped."""
     alike: dict[tuple[PrincipalLimit, ...], list[str]] = defaultdict(list)
-    for one in plan.gaining:
-        alike[one.limits].append(as_name(one.principal))
+    for entry in plan.gaining:
+        alike[entry.limits].append(as_name(entry.principal))
     for limits, names in sorted(alike.items()):
         shown = names if expand else first_names(names, MOST_HARMLESS)
         more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
-        told = "; ".join(f"{one.key} = {limit_text(one.key, one.value)} by {as_name(one.entity)}" for one in limits)
-        yield f"{', '.join(shown)}{more}: {told or 'unlimited'}"
+        text = "; ".join(
+            f"{limit.key} = {limit_text(limit.key, limit.value)} by {as_name(limit.entity)}" for limit in limits
+        )
+        yield f"{', '.join(shown)}{more}: {text or 'unlimited'}"
 
 
 # The gravest of a plan's access in a few lines, for messages, test reports and code scanning.
@@ -219,12 +225,12 @@ def access_digest(plans: Sequence[Plan], *, most: int, room: int) -> AccessDiges
     callouts = list(dict.fromkeys(f"! {safe(callout.text)}" for plan in plans for callout in plan.access.callouts))
     changes = [row for plan in plans for row in plan.access.access_changes]
     lines = list(access_lines(changes, most_names=_NAMES_SHOWN, gravest_first=True))
-    said = [f"{line.sign} {line_words(line)}" for line in lines]
+    texts = [f"{line.sign} {line_words(line)}" for line in lines]
     above = _fitting(callouts, most // 2, room // 2)
     more = len(callouts) - len(above)
     above += [f"{counted(more, 'more warning')} about access"] if more else []
-    below = _fitting(said, most - len(above), room - sum(len(line) + 1 for line in above))
-    shown = sum(_named(line) for line, text, kept in zip(lines, said, below, strict=False) if text == kept)
+    below = _fitting(texts, most - len(above), room - sum(len(line) + 1 for line in above))
+    shown = sum(_named(line) for line, text, kept in zip(lines, texts, below, strict=False) if text == kept)
     return AccessDigest((*above, *below), shown, sum(line.rows for line in lines))
 
 
@@ -286,10 +292,10 @@ def removal_sections(plan: Plan) -> Iterator[Section]:
 
 def unbridged_sections(plan: Plan, *, expand: bool = False) -> Iterator[Section]:
     """What nothing keeps open."""
-    found = plan.bridges.unbridged
-    if found:
+    changes = plan.bridges.unbridged
+    if changes:
         title = "Changes its coverage without a temporary allow-all ACL"
-        yield Section(SectionName.NOTES, title, first_rows(map(_unbridged, found), expand=expand), len(found))
+        yield Section(SectionName.NOTES, title, first_rows(map(_unbridged, changes), expand=expand), len(changes))
 
 
 def _unbridged(item: Unbridged) -> Row:
@@ -370,8 +376,8 @@ def guardrail_sections(review: GuardrailReview) -> Iterator[Section]:
         places = tuple(str(place) for place in (notice.origin, notice.related) if place is not None)
         rows.append(Row(notice.message, "warning", "warn", place=", ".join(places)))
     if rows:
-        said = "Guardrails changed: this proposal edits rules that judge it"
-        yield Section(SectionName.GUARDRAILS, said if review.changes else "Guardrails", tuple(rows))
+        title = "Guardrails changed: this proposal edits rules that judge it"
+        yield Section(SectionName.GUARDRAILS, title if review.changes else "Guardrails", tuple(rows))
 
 
 def guardrail_lines(review: GuardrailReview, style: Style) -> Iterator[str]:
@@ -384,8 +390,8 @@ def guardrail_lines(review: GuardrailReview, style: Style) -> Iterator[str]:
 def together(reviews: Iterable[GuardrailReview]) -> GuardrailReview:
     """What is said of several clusters, each thing once."""
     reviews = tuple(reviews)
-    changes = dict.fromkeys(change for one in reviews for change in one.changes)
-    notices = dict.fromkeys(notice for one in reviews for notice in one.notices)
+    changes = dict.fromkeys(change for review in reviews for change in review.changes)
+    notices = dict.fromkeys(notice for review in reviews for notice in review.notices)
     return GuardrailReview(None, tuple(changes), tuple(notices))
 
 
@@ -405,16 +411,16 @@ _NO_ANSWER: Final = (
 
 def answer_words(answer: BrokerAnswer) -> str:
     """Why a step was not simply accepted."""
-    told = f"{answer.code}: {answer.message}"
+    text = f"{answer.code}: {answer.message}"
     match answer.ruling:
         case Ruling.REFUSED if answer.code == "POLICY_VIOLATION":
-            return f"the cluster's policy refuses this: {told}"
+            return f"the cluster's policy refuses this: {text}"
         case Ruling.REFUSED:
-            return f"the broker refuses this: {told}"
+            return f"the broker refuses this: {text}"
         case Ruling.AFTER_GRANT:
-            return f"the broker could not be asked, because this plan grants the right first: {told}"
+            return f"the broker could not be asked, because this plan grants the right first: {text}"
         case _:
-            return f"the broker gave no answer about this: {told}"
+            return f"the broker gave no answer about this: {text}"
 
 
 def validation_sections(validation: BrokerValidation | None) -> Iterator[Section]:
@@ -490,24 +496,24 @@ def declared_lines(desired: DesiredState, style: Style = plain) -> Iterator[str]
 
 def declared_entries(desired: DesiredState) -> tuple[DeclaredBinding, ...]:
     """Each binding, for JSON."""
-    found = sorted(desired.bindings.items())
-    return tuple(DeclaredBinding(binding, declared.origin, declared.role) for binding, declared in found)
+    bindings = sorted(desired.bindings.items())
+    return tuple(DeclaredBinding(binding, declared.origin, declared.role) for binding, declared in bindings)
 
 
 def declared_topic_entries(desired: DesiredState) -> tuple[DeclaredTopic, ...]:
     """Each topic, for JSON."""
-    return tuple(DeclaredTopic(name, one.origin, one.absent) for name, one in sorted(desired.topics.items()))
+    return tuple(DeclaredTopic(name, topic.origin, topic.absent) for name, topic in sorted(desired.topics.items()))
 
 
 def ending_entries(desired: DesiredState) -> tuple[EndEntry, ...]:
     """The items of listed kinds that end, the first to end first: no plan says so before the day comes."""
-    found = [
+    endings = [
         (wish.declaration.expires.end, _end(wish, wish.declaration.expires))
         for items in desired.listed.values()
         for wish in items.values()
         if wish.declaration.expires is not None and not wish.goes
     ]
-    return tuple(entry for _, entry in sorted(found, key=lambda one: (one[0], one[1].subject)))
+    return tuple(entry for _, entry in sorted(endings, key=lambda pair: (pair[0], pair[1].subject)))
 
 
 def _end(wish: DesiredItem[Any], expiry: Expiry) -> EndEntry:

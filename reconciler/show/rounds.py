@@ -67,16 +67,17 @@ class Round:
         """The round in one line."""
         if self.drift is None:
             return f"failed: {safe(self.failure)}"
-        steps, left = len(self.drift.steps), len(self.drift.skipped)
-        found = [f"{counted(steps, 'difference')}" if steps else "no difference"]
-        found += [f"{left:,} more that no plan removes"] if left else []
-        found += [f"revoked {counted(self.revoked, 'expired binding')}"] if self.revoked else []
-        found += [f"{counted(self.waiting, 'expired binding')} still live"] if self.waiting else []
-        found += [f"removed {counted(self.removed, 'binding')} of dead runs"] if self.removed else []
-        found += [
-            f"plan {safe(one.file)} {one.status}{f': {safe(one.why)}' if one.why else ''}" for one in self.approved
+        steps, skipped = len(self.drift.steps), len(self.drift.skipped)
+        parts = [f"{counted(steps, 'difference')}" if steps else "no difference"]
+        parts += [f"{skipped:,} more that no plan removes"] if skipped else []
+        parts += [f"revoked {counted(self.revoked, 'expired binding')}"] if self.revoked else []
+        parts += [f"{counted(self.waiting, 'expired binding')} still live"] if self.waiting else []
+        parts += [f"removed {counted(self.removed, 'binding')} of dead runs"] if self.removed else []
+        parts += [
+            f"plan {safe(approval.file)} {approval.status}{f': {safe(approval.why)}' if approval.why else ''}"
+            for approval in self.approved
         ]
-        return "; ".join([*found, *map(safe, self.held_back)])
+        return "; ".join([*parts, *map(safe, self.held_back)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +114,18 @@ class RoundHistory:
     _lines: deque[PastRound] = field(default_factory=lambda: deque(maxlen=HISTORY))
     _totals: dict[str, _Totals] = field(default_factory=dict)
 
-    def add(self, found: Round) -> None:
+    def add(self, finished: Round) -> None:
         """Keep a round. The plan of an older one goes: a history of plans would grow without bound."""
-        totals = self._totals.setdefault(found.cluster, _Totals())
+        totals = self._totals.setdefault(finished.cluster, _Totals())
         totals.rounds += 1
-        totals.failures += found.drift is None
-        totals.revoked += found.revoked
-        totals.removed += found.removed
-        self._lines.append(PastRound(found.cluster, found.began, found.words(), found.drift is None))
+        totals.failures += finished.drift is None
+        totals.revoked += finished.revoked
+        totals.removed += finished.removed
+        self._lines.append(PastRound(finished.cluster, finished.began, finished.words(), finished.drift is None))
         self.past = tuple(reversed(self._lines))
-        self.latest = {**self.latest, found.cluster: replace(found, drift=None)}
-        if found.drift is not None:
-            self.read = {**self.read, found.cluster: found}
+        self.latest = {**self.latest, finished.cluster: replace(finished, drift=None)}
+        if finished.drift is not None:
+            self.read = {**self.read, finished.cluster: finished}
 
     def late(self, at: datetime.datetime, most: datetime.timedelta) -> tuple[str, ...]:
         """The clusters that no round has read for longer than ``most``."""
@@ -132,10 +133,10 @@ class RoundHistory:
 
     def report(self, clusters: Iterable[str] | None = None) -> Report:
         """The drift of clusters as they were last read."""
-        found = [self.read[name] for name in clusters or self.clusters if name in self.read]
+        readings = [self.read[name] for name in clusters or self.clusters if name in self.read]
         return Report(
-            drifts=tuple(one.drift for one in found if one.drift is not None),
-            servers=tuple((one.cluster, one.servers) for one in found),
+            drifts=tuple(reading.drift for reading in readings if reading.drift is not None),
+            servers=tuple((reading.cluster, reading.servers) for reading in readings),
         )
 
     def metrics(self) -> str:
@@ -149,8 +150,8 @@ class RoundHistory:
                 gauge.labels(safe(cluster)).set(getattr(totals, value))
         for name, words, measured in _OF_LAST:
             gauge = Gauge(name, words, ["cluster"], registry=registry)
-            for cluster, found in self.latest.items():
-                if (number := measured(found)) is not None:
+            for cluster, finished in self.latest.items():
+                if (number := measured(finished)) is not None:
                     gauge.labels(safe(cluster)).set(number)
         return generate_latest(registry).decode()
 

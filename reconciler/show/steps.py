@@ -67,9 +67,9 @@ def step_lines(plan: Plan, *, expand: bool = False, fold: bool = True) -> Iterat
     for _, steps in groupby(tagged, key=lambda item: item[0].phase):
         shared = [list(group) for _, group in groupby(steps, key=lambda item: _key(plan, *item, expand=expand))]
         if expand:
-            yield from (_line(plan, [one], answers) for one in shared)
+            yield from (_line(plan, [group], answers) for group in shared)
             continue
-        lines = arranged(shared, lambda one: _alike(plan, one, answers), fold=fold)
+        lines = arranged(shared, lambda group: _alike(plan, group, answers), fold=fold)
         most = MOST_LINES if fold and len(lines) > MOST_LINES else len(lines)
         yield from (_line(plan, line, answers) for line in lines[:most])
         if lines[most:]:
@@ -81,15 +81,15 @@ def summary(plan: Plan) -> str:
     counts = Counter((kind_of(step.change), sign_of(step.change)) for step in plan.steps)
     there = {kind for kind, _ in counts}
     kinds = (kind for kind in KINDS if kind in there)
-    found = ((counts[kind, sign], kind.NOUN, verb) for kind in kinds for sign, verb in VERBS.items())
-    return ", ".join(f"{counted(number, noun)} to {verb}" for number, noun, verb in found if number)
+    totals = ((counts[kind, sign], kind.NOUN, verb) for kind in kinds for sign, verb in VERBS.items())
+    return ", ".join(f"{counted(number, noun)} to {verb}" for number, noun, verb in totals if number)
 
 
 def steps_shown(lines: Iterable[StepLine]) -> tuple[int, int]:
     """How many steps these lines show by name, and how many they are about."""
-    found = list(lines)
-    total = sum(line.steps for line in found)
-    return total - sum(line.unnamed for line in found), total
+    rows = list(lines)
+    total = sum(line.steps for line in rows)
+    return total - sum(line.unnamed for line in rows), total
 
 
 def note_lines(lines: Sequence[StepLine]) -> Iterator[tuple[int, str]]:
@@ -108,15 +108,15 @@ def _key(plan: Plan, step: Step, effect: Effect | None, *, expand: bool) -> Hash
     if shared is None:
         return step.id
     # Of the operations of one DENY some may narrow an ALLOW of the plan and others nothing: they stay one line.
-    told = _TOGETHER if effect is not None and effect.kind in _TOGETHER else effect
-    said = step.origin, step.expires, step.reason, step.ticket, step.role
-    return type(step.change), shared, told, said, _cause(plan, step)
+    effect_key = _TOGETHER if effect is not None and effect.kind in _TOGETHER else effect
+    declared = step.origin, step.expires, step.reason, step.ticket, step.role
+    return type(step.change), shared, effect_key, declared, _cause(plan, step)
 
 
 def _effect(shared: _Shared) -> Effect | None:
     """What the steps of one line do together."""
-    found = (effect for _, effect in shared if effect is not None and effect.kind is EffectKind.NARROWS_NEW)
-    return next(found, shared[0][1])
+    narrowing = (effect for _, effect in shared if effect is not None and effect.kind is EffectKind.NARROWS_NEW)
+    return next(narrowing, shared[0][1])
 
 
 def _alike(plan: Plan, shared: _Shared, answers: _Answers) -> Alike:
@@ -124,16 +124,16 @@ def _alike(plan: Plan, shared: _Shared, answers: _Answers) -> Alike:
     answer = answers.get(step.id) if answers else None
     if answer is not None and answer.ruling is not Ruling.ACCEPTED:
         return Alike(0, step.id)  # what the broker says about it is about this step only
-    gravity, shape = kind_of(step.change).alike([one.change for one, _ in shared])
+    gravity, shape = kind_of(step.change).alike([member.change for member, _ in shared])
     kind = None if effect is None else effect.kind
     return Alike(gravity, (type(step.change), shape, kind, step.expires, step.role, _cause(plan, step)))
 
 
 def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
     step, effect = lines[0][0][0], _effect(lines[0])
-    kind, changes = kind_of(step.change), [one.change for one, _ in lines[0]]
+    kind, changes = kind_of(step.change), [member.change for member, _ in lines[0]]
     words = kind.words(changes, plan.topics)
-    steps = [one for shared in lines for one, _ in shared]
+    steps = [member for shared in lines for member, _ in shared]
     line = StepLine(
         step.phase,
         sign_of(step.change),
@@ -150,16 +150,18 @@ def _line(plan: Plan, lines: Sequence[_Shared], answers: _Answers) -> StepLine:
     )
     if len(lines) == 1:
         return replace(line, details=(*words.details, *_answered(answers.get(step.id)))) if answers else line
-    names = first_names((kind.name([one.change for one, _ in shared]) for shared in lines), kind.alike(changes).gravity)
-    below = {kind.details([one.change for one, _ in shared], plan.topics) for shared in lines}
+    names = first_names(
+        (kind.name([member.change for member, _ in shared]) for shared in lines), kind.alike(changes).gravity
+    )
+    below = {kind.details([member.change for member, _ in shared], plan.topics) for shared in lines}
     return replace(
         line,
-        words=kind.many([one.change for one in steps], words.text, plan.topics),
+        words=kind.many([member.change for member in steps], words.text, plan.topics),
         # What is said below or after one of them is said of all only where it is the same.
         details=words.details if len(below) == 1 else (),
         effect="" if effect is None else effect_words(replace(effect, covered_by=None)),
-        origin=step.origin if len({one.origin for one in steps}) == 1 else None,
-        why=_why(step) if len({(one.reason, one.ticket) for one in steps}) == 1 else _role(step),
+        origin=step.origin if len({member.origin for member in steps}) == 1 else None,
+        why=_why(step) if len({(member.reason, member.ticket) for member in steps}) == 1 else _role(step),
         names=names,
         unnamed=sum(len(shared) for shared in lines[len(names) :]),
     )
@@ -236,15 +238,15 @@ def skipped_groups(plan: Plan, *, expand: bool = False, fold: bool = True) -> It
     groups: dict[tuple[SkipReason, str, DriftCause | None], list[Skipped]] = {}
     for item in plan.skipped:
         groups.setdefault((item.reason, item.detail, _cause(plan, item)), []).append(item)
-    found = list(groups.items())
-    if fold and not expand and len(found) > FEW:
-        found.sort(key=lambda item: item[0][0] in _ASKED_FOR)
-    most = FEW if fold and not expand else len(found)
-    for (reason, detail, cause), items in found[:most]:
+    ordered = list(groups.items())
+    if fold and not expand and len(ordered) > FEW:
+        ordered.sort(key=lambda item: item[0][0] in _ASKED_FOR)
+    most = FEW if fold and not expand else len(ordered)
+    for (reason, detail, cause), items in ordered[:most]:
         lines = tuple(_lines(items, plan.topics, expand=expand, fold=fold))
         yield SkippedGroup(reason, detail, lines, len(items), cause)
-    if others := [item for _, items in found[most:] for item in items]:
-        line = SkippedLine(f"{len(others):,} more for {len(found) - most:,} other reasons", unnamed=len(others))
+    if others := [item for _, items in ordered[most:] for item in items]:
+        line = SkippedLine(f"{len(others):,} more for {len(ordered) - most:,} other reasons", unnamed=len(others))
         yield SkippedGroup(others[0].reason, "and others", (line,), len(others))
 
 
@@ -269,7 +271,7 @@ def _skipped_alike(same: Sequence[Skipped]) -> Alike:
     change = same[0].change
     if change is None:
         return Alike(2, None)
-    gravity, shape = kind_of(change).alike([one.change for one in same if one.change is not None])
+    gravity, shape = kind_of(change).alike([skipped.change for skipped in same if skipped.change is not None])
     return Alike(gravity, (type(change), shape))
 
 
@@ -277,8 +279,8 @@ def _subject(item: Skipped, review: TopicReview) -> str:
     """One difference that stays; of what a guard refuses, with what a person has to know who would accept it."""
     if item.change is None or item.reason is not SkipReason.REFUSED:
         return item.subject
-    known = [detail.text for detail in kind_of(item.change).details([item.change], review)]
-    return f"{item.subject}: {'; '.join(known)}" if known else item.subject
+    texts = [detail.text for detail in kind_of(item.change).details([item.change], review)]
+    return f"{item.subject}: {'; '.join(texts)}" if texts else item.subject
 
 
 def _skipped_line(line: Sequence[Sequence[Skipped]], review: TopicReview) -> SkippedLine:

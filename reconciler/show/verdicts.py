@@ -59,13 +59,13 @@ class Verdict:
 
 def verdict(report: Report) -> Verdict:
     """The verdict on everything together."""
-    found = [
+    verdicts = [
         *(plan_verdict(plan) for plan in report.plans),
         *(plan_verdict(plan, drift=True) for plan in report.drifts),
         *map(fleet_verdict, report.fleets),
     ]
     parts = []
-    tone = min((one.tone for one in found), key=tuple(Tone).index, default=Tone.CALM)
+    tone = min((conclusion.tone for conclusion in verdicts), key=tuple(Tone).index, default=Tone.CALM)
     if _spoilt(report):
         tone = Tone.STOP
         parts.append(_spoilt(report))
@@ -74,11 +74,13 @@ def verdict(report: Report) -> Verdict:
         parts.append(_guardrails_changed(report))
         if tone is Tone.CALM and any(finding.level is not Level.NOTE for finding in report.guardrail_findings):
             tone = Tone.CAUTION
-    if len(found) == 1:
-        parts.append(found[0].words)
-    elif found:
-        parts.append(_many(report, found))
-    levels = [one.level for one in report.new_findings if not one.about_skipped and not one.about_guardrails]
+    if len(verdicts) == 1:
+        parts.append(verdicts[0].words)
+    elif verdicts:
+        parts.append(_many(report, verdicts))
+    levels = [
+        finding.level for finding in report.new_findings if not finding.about_skipped and not finding.about_guardrails
+    ]
     if tone is Tone.CALM and any(level is not Level.NOTE for level in levels):
         tone = Tone.CAUTION
         counts = [counted(levels.count(level), level) for level in LEVELS if level in levels]
@@ -109,8 +111,8 @@ def plan_verdict(plan: Plan, *, drift: bool = False) -> Verdict:
     if not plan.stops:
         # The rest may go ahead; a verdict on that alone would look calmer than the change is.
         rest = _of_steps(plan).words
-        left = counted(len(plan.refused), "change")
-        words += f", and {left} left out. The rest: {rest[:1].lower()}{rest[1:]}"
+        omitted = counted(len(plan.refused), "change")
+        words += f", and {omitted} left out. The rest: {rest[:1].lower()}{rest[1:]}"
     return Verdict(Tone.STOP, words)
 
 
@@ -174,8 +176,8 @@ def quiet_line(plan: Plan, *, drift: bool = False, stopped: bool = False) -> str
         parts += [summary(plan)] if plan.steps else []
         parts += [f"{len(plan.skipped):,} skipped"] if plan.skipped else []
     warnings = len({*plan.warnings, *plan.login_warnings})
-    found = ((0 if drift else len(plan.access.callouts), "warning about access", "warnings about access"),)
-    counts = [f"{number:,} {noun if number == 1 else nouns}" for number, noun, nouns in found if number]
+    numbers = ((0 if drift else len(plan.access.callouts), "warning about access", "warnings about access"),)
+    counts = [f"{number:,} {noun if number == 1 else nouns}" for number, noun, nouns in numbers if number]
     counts += [counted(warnings, "warning")] if warnings else []
     parts += [", ".join(counts)] if counts else []
     approved = plan.steps and not (drift or plan.stops or stopped)
@@ -207,17 +209,17 @@ def _spoilt(report: Report) -> str:
 def _guardrails_changed(report: Report) -> str:
     """``Guardrails changed: 2 looser, 1 unclear``."""
     meanings = Counter(finding.rule.removeprefix("guardrail-") for finding in report.guardrail_findings)
-    known = [meaning for meaning in ("looser", "unclear", "tighter") if meanings[meaning]]
-    parts = [f"{meanings.pop(meaning):,} {meaning}" for meaning in known]
+    ordered = [meaning for meaning in ("looser", "unclear", "tighter") if meanings[meaning]]
+    parts = [f"{meanings.pop(meaning):,} {meaning}" for meaning in ordered]
     return "Guardrails changed: " + ", ".join([*parts, *([f"{meanings.total():,} held"] if meanings else [])])
 
 
-def _many(report: Report, found: list[Verdict]) -> str:
-    stopped = sum(one.tone is Tone.STOP for one in found)
-    calm = sum(one.tone is Tone.CALM for one in found)
+def _many(report: Report, verdicts: list[Verdict]) -> str:
+    stopped = sum(conclusion.tone is Tone.STOP for conclusion in verdicts)
+    calm = sum(conclusion.tone is Tone.CALM for conclusion in verdicts)
     clusters = counted(len({plan.terms.cluster for plan in report.all_plans}), "cluster")
-    parts = [f"{stopped:,} refused"] * bool(stopped) + [f"{len(found) - stopped - calm:,} to look at"]
-    return f"{counted(len(found), 'plan')} for {clusters}: " + ", ".join([*parts, f"{calm:,} without concern"])
+    parts = [f"{stopped:,} refused"] * bool(stopped) + [f"{len(verdicts) - stopped - calm:,} to look at"]
+    return f"{counted(len(verdicts), 'plan')} for {clusters}: " + ", ".join([*parts, f"{calm:,} without concern"])
 
 
 #: So many rows of access and of what is for good.
@@ -326,16 +328,16 @@ def review_word(report: Report) -> ReviewWord:
 
 def plan_words(plan: Plan) -> tuple[ReviewWord, ...]:
     """Every word that is true of what a plan does, the gravest first; nothing of what safety checks left out of it."""
-    found = {*_words(plan), *([ReviewWord.WEAKENS] if plan.guardrails.weakened else [])}
+    words = {*_words(plan), *([ReviewWord.WEAKENS] if plan.guardrails.weakened else [])}
     # That it changes something goes without saying beside what it does.
-    found -= {ReviewWord.CHANGES} if len(found) > 1 else set()
-    return tuple(word for word in ReviewWord if word in found) or (ReviewWord.HARMLESS,)
+    words -= {ReviewWord.CHANGES} if len(words) > 1 else set()
+    return tuple(word for word in ReviewWord if word in words) or (ReviewWord.HARMLESS,)
 
 
 def unmoved_words(plan: Plan) -> str:
     """What a plan without a step says; empty where there is nothing to do, and nothing to look at."""
-    found = plan_verdict(plan)
-    parts = ["Guardrails changed"] * plan.guardrails.weakened + [found.words] * (found.tone is not Tone.CALM)
+    conclusion = plan_verdict(plan)
+    parts = ["Guardrails changed"] * plan.guardrails.weakened + [conclusion.words] * (conclusion.tone is not Tone.CALM)
     parts += [f"{counted(len(plan.skipped), 'difference')} skipped"] if plan.skipped else []
     # Where nothing else is to be said, the words are about what is skipped.
     return ". ".join(part for part in parts if not any(part in other for other in parts if other != part))
@@ -414,7 +416,7 @@ def _step_words(step: Step, plan: Plan) -> str:
 
 def _skipped_rows(plans: Sequence[Plan]) -> Iterator[Row]:
     """What the manifests say otherwise and no step changes, with the reason."""
-    found = dict.fromkeys(
+    rows = dict.fromkeys(
         (line.text, group.heading, line.names, line.unnamed)
         for plan in plans
         for group in skipped_groups(plan)
@@ -423,7 +425,7 @@ def _skipped_rows(plans: Sequence[Plan]) -> Iterator[Row]:
     yield from _first(
         [
             Row(text, "!", label="Skipped", notes=(shortened(heading, _LONGEST_DETAIL),), names=names, unnamed=more)
-            for text, heading, names, more in found
+            for text, heading, names, more in rows
         ]
     )
 
@@ -448,9 +450,9 @@ def _owner(report: Report) -> Row | None:
 
 
 def _lasting(report: Report) -> Iterator[Row]:
-    found = chain.from_iterable(irreversible_lines(plan) for plan in report.plans)
+    lines = chain.from_iterable(irreversible_lines(plan) for plan in report.plans)
     yield from (
-        Row(text, names=names[:_FEW], unnamed=more + len(names[_FEW:])) for text, names, more in islice(found, _FEW)
+        Row(text, names=names[:_FEW], unnamed=more + len(names[_FEW:])) for text, names, more in islice(lines, _FEW)
     )
     lasting = sum(not step.reversible for plan in report.plans for step in plan.steps)
     if lasting > _FEW:

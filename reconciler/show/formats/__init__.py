@@ -22,14 +22,14 @@ def _nobody_asks(shown: int, rows: int) -> None:
 class FormatOptions:
     """What a format may need besides the report.
 
-    ``made`` is when the results were made, with a time zone. ``manifests`` is the directory of the manifests, as a path
+    ``made_at``: when results were made, with a time zone. ``manifests`` is the directory of the manifests, as a path
     from the repository's root. ``marker`` names the pull request's comment and its analysis in code scanning. ``style``
     colours text for a terminal. Where a format shows fewer rows of access than there are, ``on_cut`` is called with
     both numbers: only the writer of a format knows what had no room.
     """
 
     version: str
-    made: datetime.datetime
+    made_at: datetime.datetime
     manifests: str = ""
     marker: str = ""
     style: Style = plain

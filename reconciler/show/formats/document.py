@@ -31,15 +31,15 @@ def write(report: Report, _: FormatOptions) -> str:
 
 def report_text(report: Report) -> str:
     """The document's text; it depends on nothing but the report."""
-    found = verdict(report)
+    conclusion = verdict(report)
     document = {
-        "verdict": found.words,
-        "tone": str(found.tone),
+        "verdict": conclusion.words,
+        "tone": str(conclusion.tone),
         "clusters": list(report.clusters),
         "plans": [_plan(plan, drift=False) for plan in report.plans],
         "drifts": [_plan(plan, drift=True) for plan in report.drifts],
         "fleets": [fleet_document(fleet) for fleet in report.fleets],
-        "findings": [finding_summary(one) for one in (*report.open_findings, *report.excepted_findings)],
+        "findings": [finding_summary(finding) for finding in (*report.open_findings, *report.excepted_findings)],
         "checks": [check_summary(check) for check in report.checks],
     }
     return json_text(output(OutputKind.REPORT, document)) + "\n"
@@ -73,13 +73,13 @@ def plan_summary(plan: Plan, *, drift: bool) -> dict[str, Any]:
     """A plan's ids, verdict and counts."""
     counts = step_counts(plan)
     change, whole = ids(plan)
-    found = plan_verdict(plan, drift=drift)
+    conclusion = plan_verdict(plan, drift=drift)
     return {
         "cluster": plan.terms.cluster,
         "planId": whole,
         "changeId": change,
-        "verdict": found.words,
-        "tone": str(found.tone),
+        "verdict": conclusion.words,
+        "tone": str(conclusion.tone),
         "accessChange": str(plan.access.trend),
         "create": counts.create,
         "update": counts.update,
@@ -178,7 +178,9 @@ def _fitted(head: str, sections: Sequence[FittedSection], tail: str, limit: int,
         tail = _left_out(len(sections) - shown) + tail
         room, sections = limit - measure(head) - measure(tail), sections[:shown]
     room -= bare[len(sections)]
-    shares = _shares([_wanted(section, measure) for section in sections], [one.weight for one in sections], room)
+    shares = _shares(
+        [_wanted(section, measure) for section in sections], [section.weight for section in sections], room
+    )
     parts = [_filled(section, share, measure) for section, share in zip(sections, shares, strict=True)]
     return "".join((head, *(text for text, _ in parts), tail)), sum(amount for _, amount in parts)
 
@@ -233,7 +235,7 @@ _TYPE = "reconciler.{}.v1"
 
 def events(report: Report, options: FormatOptions) -> str:
     """The events' lines, at the moment that the report was made."""
-    return "".join(f"{json_text(event, indent=None)}\n" for event in _events(report, options.made))
+    return "".join(f"{json_text(event, indent=None)}\n" for event in _events(report, options.made_at))
 
 
 def _events(report: Report, at: datetime.datetime) -> Iterator[dict[str, Any]]:

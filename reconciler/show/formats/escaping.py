@@ -73,8 +73,8 @@ def _words(text: str) -> str:
 
 
 def _word(word: str) -> str:
-    found = _PUNCTUATED.fullmatch(word)
-    before, core, after = ("", word, "") if found is None else found.groups()
+    match = _PUNCTUATED.fullmatch(word)
+    before, core, after = ("", word, "") if match is None else match.groups()
     if _PLAIN_WORD.fullmatch(core) and not _COMMIT.fullmatch(core):
         return word
     if len(core) > 2 and core[0] == core[-1] == "`":

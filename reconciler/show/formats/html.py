@@ -29,17 +29,17 @@ from reconciler.show.rounds import RoundHistory
 
 def write(report: Report, options: FormatOptions) -> str:
     """The format: the whole page."""
-    return page(report, options.version, options.made)
+    return page(report, options.version, options.made_at)
 
 
-def page(report: Report, version: str, made: datetime.datetime | None = None) -> str:
-    """The whole page, ``made`` at that moment. Nothing in it is fetched, and nothing but its own script may run."""
+def page(report: Report, version: str, made_at: datetime.datetime | None = None) -> str:
+    """The whole page, made at ``made_at``. Nothing in it is fetched, and nothing but its own script may run."""
     style, script = asset("page.css"), asset("page.js")
     template = environment().get_template("page.html")
     return template.render(
         view=page_view(report),
         version=version,
-        made="" if made is None else f"{made.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC",
+        made="" if made_at is None else f"{made_at.astimezone(datetime.UTC):%Y-%m-%d %H:%M} UTC",
         policy=content_policy(style, script),
         style=Markup(style),  # noqa: S704 - a file of this package
         script=Markup(script),  # noqa: S704 - a file of this package
@@ -114,8 +114,8 @@ _SHOWN = 50
 _SORTS = ("missing", "undeclared", "topics and others", "skipped")
 
 
-def rounds_page(history: RoundHistory, version: str, made: datetime.datetime, late: tuple[str, ...]) -> str:
-    """The whole page, ``made`` at that moment; ``late`` are the clusters that no round has read for too long."""
+def rounds_page(history: RoundHistory, version: str, made_at: datetime.datetime, late: tuple[str, ...]) -> str:
+    """The whole page, made at ``made_at``; ``late`` are the clusters that no round has read for too long."""
     style, script = asset("page.css"), asset("page.js")
     return (
         environment()
@@ -135,7 +135,7 @@ def rounds_page(history: RoundHistory, version: str, made: datetime.datetime, la
             heat_cell={"width": CELL_WIDTH, "height": HEAT_CELL_HEIGHT},
             past=history.past[:_SHOWN],
             version=version,
-            made=_round_shown(made),
+            made=_round_shown(made_at),
             shown=_round_shown,
             policy=content_policy(style, script),
             style=Markup(style),  # noqa: S704 - a file of this package
@@ -148,7 +148,7 @@ def _heat(history: RoundHistory) -> HeatMap | None:
     """The clusters of a server by the sorts of their differences; of one cluster its line says as much."""
     if len(history.clusters) < 2:
         return None
-    plans = {name: one.drift for name, one in history.read.items() if one.drift is not None}
+    plans = {name: reading.drift for name, reading in history.read.items() if reading.drift is not None}
     counts = {name: _counts(plan) for name, plan in plans.items() if plan.steps or plan.skipped}
     return map_of(counts, list(_SORTS), [name for name in history.clusters if name not in plans])
 

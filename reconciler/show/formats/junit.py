@@ -23,8 +23,8 @@ def write(report: Report, options: FormatOptions) -> str:
     """One suite for each cluster and kind of check."""
     checks = sorted([*report.checks, *_errors(report), *_access(report, options)], key=_suite)
     root = ET.Element("testsuites", {"name": "reconciler", **_counts(checks)})
-    for (where, group), found in groupby(checks, key=_suite):
-        _add_suite(root, f"{group}: {where}" if where else group, list(found))
+    for (where, group), suite in groupby(checks, key=_suite):
+        _add_suite(root, f"{group}: {where}" if where else group, list(suite))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
@@ -41,13 +41,13 @@ def _errors(report: Report) -> Iterator[Check]:
 def _access(report: Report, options: FormatOptions) -> Iterator[Check]:
     """What each plan changes about access: it stops nothing, so it is skipped, with the gravest rows as the reason."""
     for plan in report.all_plans:
-        found = access_digest([plan], most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
-        if not found.lines:
+        digest = access_digest([plan], most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
+        if not digest.lines:
             continue
-        if found.cut:
-            options.on_cut(found.shown, found.rows)
+        if digest.cut:
+            options.on_cut(digest.shown, digest.rows)
         cluster = plan.terms.cluster
-        yield Check("Access", f"access of {cluster}", cluster, CheckStatus.WARNED, found.heading, found.lines)
+        yield Check("Access", f"access of {cluster}", cluster, CheckStatus.WARNED, digest.heading, digest.lines)
 
 
 def _suite(check: Check) -> tuple[str, str]:

@@ -108,16 +108,17 @@ def picture_sections(report: Report) -> Iterator[FittedSection]:
     chart = chart_fence(changes)
     if chart:
         yield FittedSection(chart, (), more("picture"))
-    elif found := changes_of(changes):
-        cells = [(who, cell_of) for who, some in found.rows for cell_of in some]
+    elif matrix := changes_of(changes):
+        cells = [(who, cell_of) for who, some in matrix.rows for cell_of in some]
         rows = [
-            f"| {cell(_moved(one.gained, one.lost))} | {cell(who)} | {cell(found.columns[one.column].label)} |\n"
-            for who, one in cells[:_MOST_CELLS]
+            f"| {cell(_moved(change.gained, change.lost))} | {cell(who)} "
+            f"| {cell(matrix.columns[change.column].label)} |\n"
+            for who, change in cells[:_MOST_CELLS]
         ]
         opening = "| change | who | names |\n|---|---|---|\n"
-        said = ", ".join(f"{letter} {operation}" for letter, operation in found.letters)
-        left = len(cells) - len(rows)
-        closing = f"\n{prose(said)}{f'. {left:,} more cells: see Access' if left else ''}\n"
+        legend = ", ".join(f"{letter} {operation}" for letter, operation in matrix.letters)
+        remaining = len(cells) - len(rows)
+        closing = f"\n{prose(legend)}{f'. {remaining:,} more cells: see Access' if remaining else ''}\n"
         yield FittedSection("\n#### Changed cells\n\n", rows, more("cell"), opening, closing)
 
 
@@ -198,11 +199,11 @@ def _document_row(row: Row, indent: str = "", words: Callable[[str], str] = pros
     if row.only_counts:
         yield f"{indent}- {row.unnamed:,} more\n"
         return
-    said = code(f"{row.sign} {row.text}") if row.sign in ("+", "-", "~") else words(row.text)
-    said += "".join(f" *{prose(text)}*" for text in (row.label, row.until) if text)
-    said += f" {code(row.why)}" if row.why else ""  # what a proposer wrote, not what we say
-    said += "".join(f" <sub>{code(note)}</sub>" for note in (*row.notes, row.place) if note)
-    yield f"{indent}- {said}\n"
+    line = code(f"{row.sign} {row.text}") if row.sign in ("+", "-", "~") else words(row.text)
+    line += "".join(f" *{prose(text)}*" for text in (row.label, row.until) if text)
+    line += f" {code(row.why)}" if row.why else ""  # what a proposer wrote, not what we say
+    line += "".join(f" <sub>{code(note)}</sub>" for note in (*row.notes, row.place) if note)
+    yield f"{indent}- {line}\n"
     for below in row.below:
         yield from _document_row(below, f"{indent}  ", words)
     if row.names:
@@ -295,10 +296,10 @@ def _cut_words(shown: int, rows: int) -> str:
 
 
 def _head(report: Report, marker: str) -> str:
-    found, screen = verdict(report), first_screen(report)
+    conclusion, screen = verdict(report), first_screen(report)
     lines = [
         f"<!-- reconciler:{marker} -->",
-        f"### {_SIGNS[found.tone]} {screen.word}: {prose(_short(screen.about))}",
+        f"### {_SIGNS[conclusion.tone]} {screen.word}: {prose(_short(screen.about))}",
         "",
     ]
     return "\n".join(lines)
@@ -316,14 +317,16 @@ def _first_section(report: Report) -> FittedSection:
     if len(report.all_plans) > MOST_PLANS:
         lines.append(f"- {counted(len(report.all_plans) - MOST_PLANS, 'plan')} more, which the full report has")
     if report.checks:
-        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
+        counts = ", ".join(
+            f"{report.standings[status]:,} {status}" for status in CheckStatus if report.standings[status]
+        )
         lines.append(f"- {counted(len(report.checks_once), 'check')}: {counts}")
     if report.findings:
-        levels = [one.level for one in report.new_findings]
+        levels = [finding.level for finding in report.new_findings]
         counts = ", ".join(counted(levels.count(level), level) for level in Level if level in levels)
         excepted = f"{len(report.excepted_findings):,} accepted" if report.excepted_findings else ""
-        found = ", ".join(filter(None, (counts, excepted)))
-        lines += [f"- findings: {found}"] if found else []
+        text = ", ".join(filter(None, (counts, excepted)))
+        lines += [f"- findings: {text}"] if text else []
     return FittedSection("\n".join(lines) + "\n", (), more("line"))
 
 
@@ -351,10 +354,10 @@ def _short(text: str) -> str:
 
 def _plan_line(plan: Plan, report: Report, *, drift: bool = False) -> str:
     what = "drift of" if drift else "plan for"
-    said = plan_verdict(plan, drift=drift).words
+    words = plan_verdict(plan, drift=drift).words
     address = report.address_of(plan.terms.cluster)
     which = f"id {code(cut(plan.cluster_id))}" + (f", at {code(cut(address))}" if address else "")
-    begin = f"{what} {code(cut(plan.terms.cluster))} ({which}): {prose(said)}"
+    begin = f"{what} {code(cut(plan.terms.cluster))} ({which}): {prose(words)}"
     return f"{begin} · {plan_counts(plan, drift=drift)} · as of {moment_text(plan.as_of)}"
 
 
@@ -388,10 +391,10 @@ def _sections(report: Report) -> Iterator[FittedSection]:
     yield from _known(report)
     yield from warning_sections(report)
     documents = [(plan, plan_document(plan)) for plan in report.plans[:MOST_PLANS]]
-    for _, one in documents:
-        yield from note_sections(one)
-    for plan, one in documents:
-        yield from step_sections(plan, one, many=len(report.all_plans) > 1)
+    for _, planned in documents:
+        yield from note_sections(planned)
+    for plan, planned in documents:
+        yield from step_sections(plan, planned, many=len(report.all_plans) > 1)
 
 
 def _guardrails(report: Report) -> Iterator[FittedSection]:
@@ -409,23 +412,23 @@ def _remedy(finding: Finding) -> str:
 
 def _fleets(report: Report) -> Iterator[FittedSection]:
     for fleet in report.fleets:
-        rows = [_cluster_row(one) for one in (*fleet.unknown, *fleet.differing)]
+        rows = [_cluster_row(cluster) for cluster in (*fleet.unknown, *fleet.differing)]
         if rows:
             opening = "| cluster | missing | undeclared | topics and others | skipped | first differences |\n"
             opening += "|---|---|---|---|---|---|\n"
             yield FittedSection(
                 "\n#### Clusters that differ or are not known\n\n", rows, more("cluster"), opening, weight=4
             )
-        doubts = [f"- {code(cut(one.cluster))}: {prose(one.doubt)}\n" for one in fleet.doubtful]
+        doubts = [f"- {code(cut(cluster.cluster))}: {prose(cluster.doubt)}\n" for cluster in fleet.doubtful]
         if doubts:
             yield FittedSection("\n#### Not seen whole\n\n", doubts, more("cluster"), weight=2)
 
 
-def _cluster_row(one: FleetCluster) -> str:
-    name, counts = cell(one.cluster), one.counts
+def _cluster_row(cluster: FleetCluster) -> str:
+    name, counts = cell(cluster.cluster), cluster.counts
     if counts is None:
-        return f"| {name} | | | | | {prose(one.words)} |\n"
-    lines = "<br>".join(f"{_DIFFERENCES[line.sign]} {cell(line.text)}" for line in one.differences)
+        return f"| {name} | | | | | {prose(cluster.words)} |\n"
+    lines = "<br>".join(f"{_DIFFERENCES[line.sign]} {cell(line.text)}" for line in cluster.differences)
     return f"| {name} | {counts.creates:,} | {counts.deletes:,} | {counts.others:,} | {counts.left:,} | {lines} |\n"
 
 
@@ -464,9 +467,9 @@ def _finding_rows(group: FindingGroup) -> Iterator[str]:
     advice = group.advice
     for row in group.rows:
         subject = f"{cell(row.subject)} " if row.subject else ""
-        said = f"<br>{prose(row.advice or advice)}" if row.advice or advice else ""
+        hint = f"<br>{prose(row.advice or advice)}" if row.advice or advice else ""
         where = cell(str(row.place)) if row.place else f"cluster {code(row.cluster)}" if row.cluster else ""
-        yield f"| {_LEVELS[group.level]} | {cell(group.rule)} | {subject}{prose(row.message)}{said} | {where} |\n"
+        yield f"| {_LEVELS[group.level]} | {cell(group.rule)} | {subject}{prose(row.message)}{hint} | {where} |\n"
         advice = ""
 
 

@@ -100,10 +100,10 @@ def changes_of(rows: Iterable[AccessChange]) -> AccessMatrix | None:
     rows = tuple(rows)
     cells: dict[tuple[str, str], _Moved] = defaultdict(lambda: (set(), set()))
     kinds: dict[str, ResourceType] = {}
-    said: dict[str, str] = {}
+    labels: dict[str, str] = {}
     for row in rows:
         gained, lost = cells[_who(row), _group(row)]
-        kinds[_group(row)], said[_group(row)] = row.region.resource_type, _group(row, as_name)
+        kinds[_group(row)], labels[_group(row)] = row.region.resource_type, _group(row, as_name)
         gained.update(row.gained)
         lost.update(row.lost)
     if not cells:
@@ -115,12 +115,12 @@ def changes_of(rows: Iterable[AccessChange]) -> AccessMatrix | None:
     order = sorted(principals, key=lambda who: (who != EVERYBODY_ELSE, who_first[who], -principals[who], who))
     shown = sorted(order[:MOST_PRINCIPALS], key=_everybody_first)
     names = sorted(sorted(groups, key=lambda group: (group_first[group], -groups[group], group))[:MOST_GROUPS])
-    found = [(shortened(who), tuple(_change_cells(who, names, cells, said, kinds))) for who in shown]
-    left = 30 + int(_CHARACTER * max(len(who) for who, _ in found))
+    matrix_rows = [(shortened(who), tuple(_change_cells(who, names, cells, labels, kinds))) for who in shown]
+    left = 30 + int(_CHARACTER * max(len(who) for who, _ in matrix_rows))
     used = {operation for pair in cells.values() for side in pair for operation in side}
     return AccessMatrix(
-        tuple(_columns(names, [cell for _, some in found for cell in some], left)),
-        tuple(found),
+        tuple(_columns(names, [cell for _, some in matrix_rows for cell in some], left)),
+        tuple(matrix_rows),
         len(principals) - len(shown),
         len(groups) - len(names),
         tuple((letter, operation.name) for operation, letter in LETTERS.items() if operation in used),
@@ -143,11 +143,11 @@ def _wide(letters: str) -> int:
 
 def _gravest(rows: Iterable[AccessChange], of: Callable[[AccessChange], str]) -> dict[str, int]:
     """The gravest that there is to show of each principal, or of each group of names."""
-    found: dict[str, int] = {}
+    gravest: dict[str, int] = {}
     for row in rows:
         sides = [gravity(row, sign) for sign, moved in (("+", row.gained), ("-", row.lost)) if moved]
-        found[of(row)] = min([*sides, found.get(of(row), MOST_HARMLESS)])
-    return found
+        gravest[of(row)] = min([*sides, gravest.get(of(row), MOST_HARMLESS)])
+    return gravest
 
 
 def _who(row: AccessChange) -> str:
@@ -174,9 +174,9 @@ def _change_cells(
         if (who, group) not in cells:
             continue
         gained, lost = cells[who, group]
-        said = [f"{verb} {_names(side)}" for verb, side in (("gains", gained), ("loses", lost)) if side]
+        parts = [f"{verb} {_names(side)}" for verb, side in (("gains", gained), ("loses", lost)) if side]
         subject = who if who == EVERYBODY_ELSE else as_name(who)
-        title = f"{subject} {' and '.join(said)} on {words[group]}"
+        title = f"{subject} {' and '.join(parts)} on {words[group]}"
         kind = kinds[group]
         yield ChangeCell(number, _letters(gained, kind), _letters(lost, kind), title)
 
@@ -260,16 +260,16 @@ class HeatMap:
 
 def heat_map(report: FleetReport) -> HeatMap | None:
     """The map, or ``None`` where no team has a difference."""
-    teams = {one.cluster: one.teams for one in report.differing}
-    columns = sorted({team for found in teams.values() for team in found})
-    return map_of(teams, columns, [one.cluster for one in report.unknown])
+    teams = {cluster.cluster: cluster.teams for cluster in report.differing}
+    columns = sorted({team for counts in teams.values() for team in counts})
+    return map_of(teams, columns, [cluster.cluster for cluster in report.unknown])
 
 
 def map_of(teams: Mapping[str, Mapping[str, int]], columns: list[str], unknown: Sequence[str]) -> HeatMap | None:
     """The map of counts by cluster and column, with those first of which nothing is known; ``None`` without any."""
     differing = sorted(teams, key=lambda name: (-sum(teams[name].values()), name))
     shown = [*unknown, *differing][:_MOST]
-    most = max((count for found in teams.values() for count in found.values()), default=0)
+    most = max((count for counts in teams.values() for count in counts.values()), default=0)
     if not shown or not columns or not most:
         return None
     rows = (
@@ -393,9 +393,9 @@ class PageView:
 def page_view(report: Report) -> PageView:
     """The view of a report."""
     plans = [*((plan, False) for plan in report.plans), *((plan, True) for plan in report.drifts)]
-    told = report.other_findings
-    levels = Counter(str(one.level) for one in told)
-    known = frozenset(report.known_findings)
+    findings = report.other_findings
+    levels = Counter(str(finding.level) for finding in findings)
+    in_base = frozenset(report.known_findings)
     return PageView(
         _title(report),
         verdict(report),
@@ -406,11 +406,11 @@ def page_view(report: Report) -> PageView:
         ),
         report.guardrail_findings,
         report.refusals,
-        tuple(finding_groups(told)),
-        tuple(finding for finding in report.excepted_findings if finding not in known),
+        tuple(finding_groups(findings)),
+        tuple(finding for finding in report.excepted_findings if finding not in in_base),
         report.open_checks,
-        tuple(one for one in report.checks_once if one.standing is CheckStatus.PASSED and one.group != "Fleet"),
-        tuple((str(one), report.standings[one]) for one in CheckStatus if report.standings[one]),
+        tuple(check for check in report.checks_once if check.standing is CheckStatus.PASSED and check.group != "Fleet"),
+        tuple((str(status), report.standings[status]) for status in CheckStatus if report.standings[status]),
         tuple(levels.items()),
         tuple(_fleet_view(number, fleet) for number, fleet in enumerate(report.fleets, 1)),
         tuple(known_rows(report)),
@@ -451,10 +451,10 @@ def _plan_view(number: int, plan: Plan, address: str, *, drift: bool) -> PlanVie
 
 def portions(lines: Iterable[AccessLine]) -> Iterator[Portion]:
     """Lines by principal, each where its first line is; no portion has more than a hundred."""
-    found: dict[str, list[AccessLine]] = {}
+    by_principal: dict[str, list[AccessLine]] = {}
     for line in lines:
-        found.setdefault(with_points(line.who), []).append(line)
-    for who, group in found.items():
+        by_principal.setdefault(with_points(line.who), []).append(line)
+    for who, group in by_principal.items():
         rows = tuple(group)
         gains = sum(row.sign == "+" for row in rows)
         parts = -(-len(rows) // ROWS_OF_A_PORTION)

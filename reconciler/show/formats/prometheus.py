@@ -34,12 +34,12 @@ _FLEET: Final = {
 def write(report: Report, options: FormatOptions) -> str:
     """The file's text."""
     registry = CollectorRegistry(auto_describe=False)
-    register(registry, report, lambda _: options.made)
+    register(registry, report, lambda _: options.made_at)
     return generate_latest(registry).decode()
 
 
-def register(registry: CollectorRegistry, report: Report, made: Callable[[str], datetime.datetime]) -> None:
-    """Put a report's series into a registry; ``made`` says when a cluster was read."""
+def register(registry: CollectorRegistry, report: Report, read_at: Callable[[str], datetime.datetime]) -> None:
+    """Put a report's series into a registry; ``read_at`` says when a cluster was read."""
     _drift(registry, report.drifts)
     _steps(registry, report.plans)
     _left(registry, report.all_plans)
@@ -55,7 +55,7 @@ def register(registry: CollectorRegistry, report: Report, made: Callable[[str], 
         registry=registry,
     )
     for cluster in report.clusters:
-        last.labels(_label(cluster)).set(int(made(cluster).timestamp()))
+        last.labels(_label(cluster)).set(int(read_at(cluster).timestamp()))
 
 
 def _drift(registry: CollectorRegistry, plans: Sequence[Plan]) -> None:
@@ -89,7 +89,7 @@ def _left(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:
         return
     gauge = Gauge("reconciler_left", "Differences that no plan removes", ["cluster", "reason"], registry=registry)
     for plan in plans:
-        counts = Counter(left.reason for left in plan.skipped)
+        counts = Counter(skipped.reason for skipped in plan.skipped)
         for reason in SkipReason:
             gauge.labels(_label(plan.terms.cluster), str(reason)).inc(counts[reason])
 
@@ -109,20 +109,20 @@ def _access(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:
 
 def _findings(registry: CollectorRegistry, report: Report) -> None:
     gauge = Gauge("reconciler_findings", "Findings that nobody has accepted", ["cluster", "level"], registry=registry)
-    found = Counter((finding.cluster, finding.level) for finding in report.open_findings)
+    counts = Counter((finding.cluster, finding.level) for finding in report.open_findings)
     for cluster in sorted({*report.clusters, *map(_cluster, report.open_findings)}):
         for level in Level:
-            gauge.labels(_label(cluster), str(level)).set(found[cluster, level])
+            gauge.labels(_label(cluster), str(level)).set(counts[cluster, level])
 
 
 def _checks(registry: CollectorRegistry, report: Report) -> None:
     if not report.checks:
         return
     gauge = Gauge("reconciler_checks", "Claims, policies and safety checks", ["cluster", "standing"], registry=registry)
-    found = Counter((check.cluster, check.standing) for check in report.checks)
+    counts = Counter((check.cluster, check.standing) for check in report.checks)
     for cluster in sorted({check.cluster for check in report.checks}):
         for standing in CheckStatus:
-            gauge.labels(_label(cluster), str(standing)).set(found[cluster, standing])
+            gauge.labels(_label(cluster), str(standing)).set(counts[cluster, standing])
 
 
 def _fleet(registry: CollectorRegistry, fleet: FleetReport) -> None:
@@ -131,7 +131,7 @@ def _fleet(registry: CollectorRegistry, fleet: FleetReport) -> None:
     When each was read is a series of its own: a file that nobody renews any more, or a snapshot, shows by its age.
     """
     words = "Whether the cluster could be read and compared (1) or not (0)"
-    known = Gauge("reconciler_fleet_cluster_known", words, ["cluster"], registry=registry)
+    compared = Gauge("reconciler_fleet_cluster_known", words, ["cluster"], registry=registry)
     words = "When the cluster was read, of a cluster that is known"
     read = Gauge("reconciler_fleet_read_timestamp_seconds", words, ["cluster"], registry=registry)
     gauges = {
@@ -140,7 +140,7 @@ def _fleet(registry: CollectorRegistry, fleet: FleetReport) -> None:
     }
     for cluster in fleet.clusters:
         label = _label(cluster.cluster)
-        known.labels(label).set(int(cluster.counts is not None))
+        compared.labels(label).set(int(cluster.counts is not None))
         if cluster.counts is not None and cluster.taken:
             read.labels(label).set(int(datetime.datetime.fromisoformat(cluster.taken).timestamp()))
         for field, gauge in gauges.items() if cluster.counts is not None else ():

@@ -76,10 +76,10 @@ def write(report: Report, options: FormatOptions) -> str:
     earlier one.
     """
     # Access first: what a log has no room for are the lightest findings, and never this.
-    found = [*_access(report, options), *report.open_findings, *report.excepted_findings]
-    kept = found[:MOST_RESULTS]
+    findings = [*_access(report, options), *report.open_findings, *report.excepted_findings]
+    kept = findings[:MOST_RESULTS]
     name = options.marker
-    rules = sorted({(_rule_id(one), one.name) for one in kept})
+    rules = sorted({(_rule_id(finding), finding.name) for finding in kept})
     index = {rule: number for number, (rule, _) in enumerate(rules)}
     driver = {
         "name": "reconciler",
@@ -90,10 +90,10 @@ def write(report: Report, options: FormatOptions) -> str:
         "tool": {"driver": driver},
         "automationDetails": {"id": f"reconciler/{quote(name or '-'.join(report.clusters) or 'manifests', safe='')}/"},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, index[_rule_id(one)], options.manifests) for one in kept],
+        "results": [_result(finding, index[_rule_id(finding)], options.manifests) for finding in kept],
     }
-    if len(found) > len(kept):
-        text = f"{len(found) - len(kept):,} more findings than a log may hold were left out, the lightest"
+    if len(findings) > len(kept):
+        text = f"{len(findings) - len(kept):,} more findings than a log may hold were left out, the lightest"
         run["invocations"] = [
             {
                 "executionSuccessful": True,
@@ -106,13 +106,13 @@ def write(report: Report, options: FormatOptions) -> str:
 def _access(report: Report, options: FormatOptions) -> Iterator[Finding]:
     """One result for each plan that changes access: its callouts and the gravest rows."""
     for plan in report.all_plans:
-        found = access_digest([plan], most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
-        if not found.lines:
+        digest = access_digest([plan], most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
+        if not digest.lines:
             continue
-        if found.cut:
-            options.on_cut(found.shown, found.rows)
+        if digest.cut:
+            options.on_cut(digest.shown, digest.rows)
         level = Level.WARNING if plan.access.callouts else Level.NOTE
-        yield Finding(_ACCESS, _ACCESS, level, found.heading, cluster=plan.terms.cluster, details=found.lines)
+        yield Finding(_ACCESS, _ACCESS, level, digest.heading, cluster=plan.terms.cluster, details=digest.lines)
 
 
 def fingerprint(finding: Finding) -> str:
@@ -126,13 +126,17 @@ def fingerprint(finding: Finding) -> str:
 def _rule(rule: str, name: str, findings: Iterable[Finding]) -> dict[str, Any]:
     level = next(finding.level for finding in findings if _rule_id(finding) == rule)
     words = safe(name)[:_MOST_ID].replace("-", " ")
-    known = next((one for one in RULES if one.code == rule), None)
+    lint_rule = next((candidate for candidate in RULES if candidate.code == rule), None)
     return {
         "id": rule,
         "name": safe(name)[:_MOST_ID],
         "shortDescription": {"text": words},
-        "fullDescription": {"text": words if known is None else known.about},
-        **({} if known is None else {"help": {"text": known.cure, "markdown": f"{known.about}\n\n{known.cure}"}}),
+        "fullDescription": {"text": words if lint_rule is None else lint_rule.about},
+        **(
+            {}
+            if lint_rule is None
+            else {"help": {"text": lint_rule.cure, "markdown": f"{lint_rule.about}\n\n{lint_rule.cure}"}}
+        ),
         "defaultConfiguration": {"level": str(level)},
         "properties": {"tags": ["security", "kafka"], "security-severity": _SEVERITY[level]},
     }
@@ -189,17 +193,17 @@ _SHOWN: Final = 8
 
 def workflow_commands(report: Report, options: FormatOptions) -> str:
     """One line for the verdict, one for each finding, at most ten of each level."""
-    found = verdict(report)
-    verdict_line = f"::{_TONES[found.tone]} title=reconciler::{workflow_data(found.words)}\n"
+    conclusion = verdict(report)
+    verdict_line = f"::{_TONES[conclusion.tone]} title=reconciler::{workflow_data(conclusion.words)}\n"
     return verdict_line + "".join(_lines(report, options.manifests))
 
 
 def _lines(report: Report, manifests: str) -> Iterator[str]:
     for level in Level:
-        found = [one for one in report.new_findings if one.level is level]
-        yield from (_line(one, manifests) for one in found[:_SHOWN])
-        if len(found) > _SHOWN:
-            more = f"{counted(len(found) - _SHOWN, 'finding')} more of this level; the full report has them"
+        findings = [finding for finding in report.new_findings if finding.level is level]
+        yield from (_line(finding, manifests) for finding in findings[:_SHOWN])
+        if len(findings) > _SHOWN:
+            more = f"{counted(len(findings) - _SHOWN, 'finding')} more of this level; the full report has them"
             yield f"::{_COMMANDS[level]} title=reconciler::{workflow_data(more)}\n"
 
 
@@ -220,8 +224,8 @@ _SEVERITIES: Final = {Level.ERROR: "critical", Level.WARNING: "minor", Level.NOT
 def code_quality(report: Report, options: FormatOptions) -> str:
     """``artifacts:reports:codequality``: findings that nobody has accepted."""
     # GitLab wants every fingerprint once; the heaviest finding stands for others of the same matter.
-    found = {fingerprint(finding): finding for finding in reversed(report.open_findings)}
-    return json_text([_issue(one, options.manifests) for one in reversed(found.values())]) + "\n"
+    by_fingerprint = {fingerprint(finding): finding for finding in reversed(report.open_findings)}
+    return json_text([_issue(finding, options.manifests) for finding in reversed(by_fingerprint.values())]) + "\n"
 
 
 def _issue(finding: Finding, manifests: str) -> dict[str, Any]:
@@ -240,8 +244,8 @@ def terraform(report: Report, _: FormatOptions) -> str:
     plans = [step_counts(plan) for plan in report.all_plans]
     fleets = [fleet.totals for fleet in report.fleets]
     counts = {
-        "create": sum(one.create for one in plans) + sum(one.creates for one in fleets),
-        "update": sum(one.update for one in plans) + sum(one.others for one in fleets),
-        "delete": sum(one.delete for one in plans) + sum(one.deletes for one in fleets),
+        "create": sum(plan.create for plan in plans) + sum(fleet.creates for fleet in fleets),
+        "update": sum(plan.update for plan in plans) + sum(fleet.others for fleet in fleets),
+        "delete": sum(plan.delete for plan in plans) + sum(fleet.deletes for fleet in fleets),
     }
     return json_text(counts) + "\n"

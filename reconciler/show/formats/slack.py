@@ -38,11 +38,11 @@ def slack_message(report: Report, links: Sequence[Link] = ()) -> str:
 
     ``text`` says the same in short, for notifications and for receivers that know no blocks.
     """
-    found = verdict(report)
+    conclusion = verdict(report)
     about = ", ".join(report.clusters) or ("the fleet" if report.fleets else "manifests")
     # What a guard refuses says itself that this stops.
-    tone = "" if found.words.startswith("Refused") else f"{_TONES[found.tone]}: "
-    title = shortened(f"{tone}{found.words}", _MOST_HEADER)
+    tone = "" if conclusion.words.startswith("Refused") else f"{_TONES[conclusion.tone]}: "
+    title = shortened(f"{tone}{conclusion.words}", _MOST_HEADER)
     access = access_digest(report.all_plans, most=_MOST_ACCESS, room=_ROOM_OF_ACCESS)
     lines = [f"cluster {about}" if report.clusters else about, *_lines(report)]
     text = shortened("\n".join(map(safe, lines)), _MOST_TEXT)
@@ -59,11 +59,11 @@ def slack_message(report: Report, links: Sequence[Link] = ()) -> str:
 
 
 def _short(report: Report, title: str, about: str, links: Sequence[Link]) -> str:
-    said = [f"*{_escaped(safe(title))}* ({_escaped(safe(shortened(about, _MOST_HEADER)))})"]
-    said += (
+    parts = [f"*{_escaped(safe(title))}* ({_escaped(safe(shortened(about, _MOST_HEADER)))})"]
+    parts += (
         [_escaped(plan_counts(report.all_plans[0], drift=bool(report.drifts)))] if len(report.all_plans) == 1 else []
     )
-    return " · ".join([*said, *(f"<{_escaped(link.url)}|{link.words}>" for link in links)])
+    return " · ".join([*parts, *(f"<{_escaped(link.url)}|{link.words}>" for link in links)])
 
 
 def _buttons(links: Sequence[Link]) -> Iterator[dict[str, Any]]:
@@ -83,7 +83,9 @@ def _lines(report: Report) -> Iterator[str]:
     for plan in report.all_plans[:_MOST_LINES]:
         yield f"{plan.terms.cluster}: {plan_counts(plan, drift=plan in report.drifts)}"
     for fleet in report.fleets:
-        yield from (f"{one.cluster}: {one.words}" for one in (*fleet.unknown, *fleet.differing)[:_MOST_LINES])
+        yield from (
+            f"{cluster.cluster}: {cluster.words}" for cluster in (*fleet.unknown, *fleet.differing)[:_MOST_LINES]
+        )
     changed = [
         f"guardrail {finding.rule.removeprefix('guardrail-')}: {finding.message}"
         for finding in report.guardrail_findings
@@ -100,8 +102,8 @@ def _lines(report: Report) -> Iterator[str]:
         if len(texts) > _MOST_LINES:
             yield f"{len(texts) - _MOST_LINES:,} more {what}"
     if report.known is not None:
-        known, new = report.compared
-        yield f"findings: {known:,} known, {new:,} new"
+        old, new = report.compared
+        yield f"findings: {old:,} known, {new:,} new"
     elif report.open_findings:
         yield counted(len(report.open_findings), "finding")
 

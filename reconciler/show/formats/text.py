@@ -32,13 +32,13 @@ def write(report: Report, options: FormatOptions) -> str:
 
 def report_lines(report: Report, style: Style = plain) -> Iterator[str]:
     """The lines, without line ends."""
-    found = verdict(report)
-    yield style(_TONES[found.tone], f"{review_word(report)}: {safe(found.words)}")
+    conclusion = verdict(report)
+    yield style(_TONES[conclusion.tone], f"{review_word(report)}: {safe(conclusion.words)}")
     if report.guardrail_findings:
         yield ""
         yield style("title", "Guardrails changed")
-    for one in report.guardrail_findings:
-        yield from _finding_lines(one, style)
+    for finding in report.guardrail_findings:
+        yield from _finding_lines(finding, style)
     for plans, lines in ((report.plans, plan_lines), (report.drifts, cluster_drift_lines)):
         for plan in plans:
             yield ""
@@ -50,7 +50,9 @@ def report_lines(report: Report, style: Style = plain) -> Iterator[str]:
     broken = report.open_checks
     if report.checks:
         yield ""
-        counts = ", ".join(f"{report.standings[one]:,} {one}" for one in CheckStatus if report.standings[one])
+        counts = ", ".join(
+            f"{report.standings[status]:,} {status}" for status in CheckStatus if report.standings[status]
+        )
         yield style("title", f"Checks: {counts}")
     shown = broken[: lines_shown(len(broken), expand=False)]
     for check in shown:
@@ -65,17 +67,20 @@ def report_lines(report: Report, style: Style = plain) -> Iterator[str]:
     if (compared := first_screen(report).compared) is not None:
         yield ""
         yield style("title", f"Findings: {compared.text}")
-        known = [f"  known: {safe(row.text)}  [{safe(row.label)}]" for row in known_rows(report)]
-        yield from (style("dim", line) for line in first_lines(known, expand=False, most=_KNOWN))
-    told = report.other_findings
-    if told:
+        known_lines = [f"  known: {safe(row.text)}  [{safe(row.label)}]" for row in known_rows(report)]
+        yield from (style("dim", line) for line in first_lines(known_lines, expand=False, most=_KNOWN))
+    findings = report.other_findings
+    if findings:
         yield ""
-        yield style("title", f"Findings ({len(told):,})")
-    for group in finding_groups(told):
+        yield style("title", f"Findings ({len(findings):,})")
+    for group in finding_groups(findings):
         yield from (f"  {line}" for line in group_lines(group, style, FEW))
 
 
-def _finding_lines(one: Finding, style: Style) -> Iterator[str]:
-    place = style("dim", f"  {safe(str(one.place))}") if one.place else ""
-    yield style(LEVEL_STYLES[one.level], f"  {one.level} {safe(one.rule)}") + f"  {safe(one.sentence)}{place}"
-    yield from (f"    {safe(line)}" for line in (*one.details, one.advice) if line)
+def _finding_lines(finding: Finding, style: Style) -> Iterator[str]:
+    place = style("dim", f"  {safe(str(finding.place))}") if finding.place else ""
+    yield (
+        style(LEVEL_STYLES[finding.level], f"  {finding.level} {safe(finding.rule)}")
+        + f"  {safe(finding.sentence)}{place}"
+    )
+    yield from (f"    {safe(line)}" for line in (*finding.details, finding.advice) if line)

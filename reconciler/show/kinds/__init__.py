@@ -115,8 +115,8 @@ class ListedKind:
     @cached_property
     def special(self) -> ReportedKind:
         """What is special about it."""
-        found: ReportedKind = listed_kind(self._resource)
-        return found
+        kind: ReportedKind = listed_kind(self._resource)
+        return kind
 
     @property
     def TYPES(self) -> tuple[type, ...]:
@@ -222,8 +222,8 @@ class Acls:
         on = pattern_words(bindings[0].pattern) if len(patterns) == 1 else f"{len(patterns):,} {kind.name} {names}"
         subject = as_name(entry.principal) if len(who) == 1 else f"{len(who):,} principals"
         where = f" from {entry.host if len(hosts) == 1 else f'{len(hosts):,} hosts'}" if hosts else ""
-        said = f"{subject} {entry.permission_type.name} {operations} on {on}{where}"
-        return f"{len(bindings):,} ACLs: {said}"
+        summary = f"{subject} {entry.permission_type.name} {operations} on {on}{where}"
+        return f"{len(bindings):,} ACLs: {summary}"
 
     def name(self, changes: Sequence[Change]) -> str:
         """``User:a on TOPIC payments``."""

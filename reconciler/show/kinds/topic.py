@@ -100,11 +100,11 @@ class Topics:
 def _moves(before: TopicReplicas, after: TopicReplicas) -> Words:
     """``topic a: replicas of 2 partitions, 1 → 2 replicas, at most 4.0 GiB copied``, and what each broker gets."""
     pairs = [(old, new) for old, new in zip(before.assignments, after.assignments, strict=True) if old != new]
-    old, new = (sorted({len(one) for one in side.assignments}) for side in (before, after))
+    old, new = (sorted({len(replicas) for replicas in side.assignments}) for side in (before, after))
     counts = "" if old == new else f", {' and '.join(map(str, old))} → {' and '.join(map(str, new))} replicas"
     copied = f", at most {_amount(after.copied)} copied" if after.copied else ", nothing copied"
-    more = Counter(broker for one, other in pairs for broker in {*other} - {*one})
-    fewer = Counter(broker for one, other in pairs for broker in {*one} - {*other})
+    more = Counter(broker for earlier, later in pairs for broker in {*later} - {*earlier})
+    fewer = Counter(broker for earlier, later in pairs for broker in {*earlier} - {*later})
     lines = [
         Detail("change", f"broker {broker}:{_signed('+', more[broker])}{_signed('-', fewer[broker])}")
         for broker in sorted(more.keys() | fewer.keys())
@@ -154,8 +154,8 @@ def _value(key: str, value: str | None, review: TopicReview) -> str:
 
 def both_ways(key: str, value: str) -> str:
     """``604800000 (7d)``: as Kafka has it, and as a person writes it where that is shorter."""
-    said = readable(key, value)
-    return value if said == value else f"{value} ({said})"
+    shown = readable(key, value)
+    return value if shown == value else f"{value} ({shown})"
 
 
 def use_lines(use: TopicUse) -> Iterator[str]:
@@ -173,9 +173,9 @@ def use_lines(use: TopicUse) -> Iterator[str]:
     yield from (f"not known: {gap}" for gap in use.gaps)
 
 
-def _in_all(found: Sequence[TopicUse | None]) -> Iterator[str]:
+def _in_all(answers: Sequence[TopicUse | None]) -> Iterator[str]:
     """What goes with many topics; nothing where none of them was asked about. What is not known is counted."""
-    uses = [use for use in found if use is not None]
+    uses = [use for use in answers if use is not None]
     if not uses:
         return
     records = [use.records for use in uses if use.records is not None]
@@ -191,10 +191,10 @@ def _in_all(found: Sequence[TopicUse | None]) -> Iterator[str]:
         yield f"last write {max(writes)}"
     if grouped:
         yield f"groups have offsets in {grouped:,} of them"
-    known = (("records", len(records)), ("size", len(sizes)), ("groups", sum(use.groups is not None for use in uses)))
-    for what, number in known:
-        if number < len(found):
-            yield f"{what} not known for {len(found) - number:,} of them"
+    counts = (("records", len(records)), ("size", len(sizes)), ("groups", sum(use.groups is not None for use in uses)))
+    for what, number in counts:
+        if number < len(answers):
+            yield f"{what} not known for {len(answers) - number:,} of them"
 
 
 def _bytes(size: int | None) -> str:
