@@ -191,12 +191,12 @@ class AccessView(StateView):
         return replace(self, authorizer=doubted)
 
 
-def _break_glass_document(one: BreakGlass) -> dict[str, object]:
+def _break_glass_document(access: BreakGlass) -> dict[str, object]:
     return {
-        "binding": BINDING.write(one.binding),
-        "until": moment_text(one.end),
-        "since": None if one.since is None else moment_text(one.since),
-        "overrode": list(one.overrode),
+        "binding": BINDING.write(access.binding),
+        "until": moment_text(access.end),
+        "since": None if access.since is None else moment_text(access.since),
+        "overrode": list(access.overrode),
     }
 
 
@@ -328,12 +328,12 @@ class BesideAcls:
 
     def after(self, changes: Iterable[Change]) -> "BesideAcls":
         """With the steps of a plan done."""
-        made = list(changes)
+        steps = list(changes)
         users, quotas = self.users, self.quotas
         if users is not None:
-            users = {one.name: one for one in items_after(ScramUser, users.values(), made)}
+            users = {user.name: user for user in items_after(ScramUser, users.values(), steps)}
         if quotas is not None:
-            quotas = items_after(ClientQuota, quotas, made)
+            quotas = items_after(ClientQuota, quotas, steps)
         return replace(self, users=users, quotas=quotas)
 
     def lines(self, principal: str | None) -> Iterator[str]:
@@ -362,12 +362,12 @@ class BesideAcls:
             # Of a cluster without any, it would say the same of everybody, who all log in in another way.
             return "login: no SCRAM user; any other way to log in is not seen" if self.whole and self.users else None
         works = [mechanism for mechanism in user.values if mechanism not in user.disabled]
-        said = "" if self.whole else "declared "
+        prefix = "" if self.whole else "declared "
         if works:
-            return f"login: {said}SCRAM user {name} with {' and '.join(works)}"
+            return f"login: {prefix}SCRAM user {name} with {' and '.join(works)}"
         if self.only_scram:
-            return f"login: cannot log in, because {said}SCRAM user {name} is disabled {_ONLY}"
-        return f"login: {said}SCRAM user {name} is disabled, nobody knows its password"
+            return f"login: cannot log in, because {prefix}SCRAM user {name} is disabled {_ONLY}"
+        return f"login: {prefix}SCRAM user {name} is disabled, nobody knows its password"
 
     def can_log_in(self, principal: str) -> bool | None:
         """``None`` where it is not known, as of everybody who may have another way."""
@@ -377,11 +377,11 @@ class BesideAcls:
         user = self.users.get(name)
         if user is not None and user.values.keys() - user.disabled:
             return True
-        known = user is not None or self.whole or name in self.absent
-        return False if known and self.only_scram else None
+        is_known = user is not None or self.whole or name in self.absent
+        return False if is_known and self.only_scram else None
 
     def _limits(self, name: str) -> dict[str, ClientQuota]:
-        return {key: found[0] for key, found in limits(self.quotas or (), levels(name, "")).items()}
+        return {key: quotas[0] for key, quotas in limits(self.quotas or (), levels(name, "")).items()}
 
     def notes(self) -> Iterator[str]:
         """What could not be read."""
@@ -396,11 +396,11 @@ class BesideAcls:
         if name is None:
             return {"tokens": tokens} if tokens else {}
         user = (self.users or {}).get(name)
-        known = user is not None or (self.users is not None and (self.whole or name in self.absent))
+        is_known = user is not None or (self.users is not None and (self.whole or name in self.absent))
         quotas = self._limits(name).items()
         return {
             "login": {
-                "scramUser": user is not None if known else None,
+                "scramUser": user is not None if is_known else None,
                 "mechanisms": sorted(user.values.keys() - user.disabled) if user else [],
                 "canLogIn": self.can_log_in(f"{_USER}{name}"),
                 "disabled": bool(user and user.disabled == user.values.keys()),
@@ -423,14 +423,14 @@ def beside_live(state: ClusterState, *, only_scram: bool = False) -> BesideAcls:
     users, quotas = state.listing(ScramUser), state.listing(ClientQuota)
     by_name = None if users.items is None else dict(users.by_key)
     gaps = {ScramUser.WORDS: users.gap, ClientQuota.WORDS: quotas.gap}
-    known = {words: gap for words, gap in gaps.items() if gap is not None}
-    return BesideAcls(by_name, quotas.items, known, only_scram=only_scram, tokens=state.tokens)
+    present = {words: gap for words, gap in gaps.items() if gap is not None}
+    return BesideAcls(by_name, quotas.items, present, only_scram=only_scram, tokens=state.tokens)
 
 
 def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> BesideAcls:
     """As manifests declare it."""
     users, quotas = wanted.of(ScramUser), wanted.of(ClientQuota)
-    there = {name: one.item for name, one in users.items() if not one.goes}
+    there = {name: user.item for name, user in users.items() if not user.goes}
     limited = frozenset(quota.item for quota in quotas.values() if not quota.goes)
     absent = frozenset(users.keys() - there.keys())
     return BesideAcls(there, limited, whole=False, absent=absent, only_scram=only_scram)
@@ -438,13 +438,13 @@ def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> Beside
 
 def token_lines(tokens: DelegationTokens, principal: str, *, held: bool = True) -> Iterator[str]:
     """Which delegation tokens log in as a principal; with ``held``, also as whom it may log in by tokens of others."""
-    own = [one for one in tokens.items if one.owner == principal]
+    own = [token for token in tokens.items if token.owner == principal]
     if own:
-        others = sorted({who for one in own for who in one.holders})
+        others = sorted({who for token in own for who in token.holders})
         readers = f"; {' and '.join(map(as_name, others))} may read the secret too" if others else ""
         yield safe(f"delegation tokens: {counted(len(own), 'token')} of it {_ends(own)}{readers}")
-    for owner in sorted({one.owner for one in tokens.items if held and principal in one.holders}):
-        there = [one for one in tokens.items if one.owner == owner and principal in one.holders]
+    for owner in sorted({token.owner for token in tokens.items if held and principal in token.holders}):
+        there = [token for token in tokens.items if token.owner == owner and principal in token.holders]
         name = as_name(owner)
         yield safe(
             f"delegation tokens: it may read the secret of {counted(len(there), 'token')} of {name} without an ACL, "
@@ -453,26 +453,26 @@ def token_lines(tokens: DelegationTokens, principal: str, *, held: bool = True) 
 
 
 def _ends(tokens: Sequence[DelegationToken]) -> str:
-    last, latest = max(one.ends for one in tokens), max(one.latest_end for one in tokens)
+    last, latest = max(token.ends for token in tokens), max(token.latest_end for token in tokens)
     renewed = f", renewed until {moment_text(latest)} at most" if latest > last else ""
     return f"until {moment_text(last)}{renewed}"
 
 
 def token_documents(tokens: DelegationTokens, principal: str) -> list[dict[str, Any]] | None:
     """The same for programs; null where none was seen and there may be some."""
-    items = [one for one in tokens.items if one.owner == principal or principal in one.holders]
+    items = [token for token in tokens.items if token.owner == principal or principal in token.holders]
     if not items and tokens.gap:
         return None
     return [
         {
-            "id": one.id,
-            "owner": one.owner,
-            "requester": one.requester,
-            "renewers": sorted(one.renewers),
-            "ends": moment_text(one.ends),
-            "latestEnd": moment_text(one.latest_end),
+            "id": token.id,
+            "owner": token.owner,
+            "requester": token.requester,
+            "renewers": sorted(token.renewers),
+            "ends": moment_text(token.ends),
+            "latestEnd": moment_text(token.latest_end),
         }
-        for one in items
+        for token in items
     ]
 
 
@@ -504,7 +504,7 @@ def with_condition(
     doubts += [{"default_allow": True}] if view.claimed.default_allow is not None else []
 
     def rests_on(*which: dict[str, bool]) -> bool:
-        doubt = {name: value for one in which for name, value in one.items()}
+        doubt = {name: value for part in which for name, value in part.items()}
         return bool(compared(ask(view.doubting(**doubt))) != compared(answer))
 
     if not doubts or not rests_on(*doubts):

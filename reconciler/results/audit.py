@@ -48,20 +48,20 @@ def log_lines(logs: Mapping[str, Sequence[bytes]]) -> Iterator[LogLine]:
     """
     kept: dict[str, tuple[str, Sequence[bytes]]] = {}
     for file, lines in sorted(logs.items(), key=lambda item: len(item[1])):
-        found = next((one.id for line in lines if (one := audit.log_of(line)) is not None), None)
-        if found is None:
+        log_id = next((header.id for line in lines if (header := audit.log_of(line)) is not None), None)
+        if log_id is None:
             if any(lines):
                 raise LogsError(f"{file} is not an audit log")
             continue
-        if found in kept:
-            other, shorter = kept[found]
+        if log_id in kept:
+            other, shorter = kept[log_id]
             apart = next((n for n, (a, b) in enumerate(zip(shorter, lines, strict=False), 1) if a != b), None)
             if apart is not None:
                 raise LogsError(
-                    f"{other} and {file} both say that they are the log {found}, and differ from line {apart} on: "
+                    f"{other} and {file} both say that they are the log {log_id}, and differ from line {apart} on: "
                     "one was copied and continued, or altered"
                 )
-        kept[found] = (file, lines)
+        kept[log_id] = (file, lines)
     for log, (file, lines) in sorted(kept.items()):
         for number, line in enumerate(lines, 1):
             if audit.previous_of(line) is not None:

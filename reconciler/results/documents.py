@@ -179,7 +179,7 @@ class CombinationEntry:
         """What to delete; nothing where that is not known."""
         if self.fix is None or not self.fix.delete:
             return ""
-        return "it would hold after: " + "; ".join(f"delete {binding_name(one)}" for one in self.fix.delete)
+        return "it would hold after: " + "; ".join(f"delete {binding_name(binding)}" for binding in self.fix.delete)
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,12 +412,12 @@ def printed(kind: OutputKind, cls: type[T]) -> Record[T]:
 # What brokers say against a cluster test, in words.
 
 
-def broken_lines(found: ClusterTestEntry) -> Iterator[str]:
+def broken_lines(entry: ClusterTestEntry) -> Iterator[str]:
     """What breaks a claim, by the brokers that say the same; then what could not be found out."""
-    yield from (f"but {line}" for line in _together(found.breaking))
-    yield from (f"could not be found out: {line}" for line in _together(found.unknown))
-    if found.note:
-        yield found.note
+    yield from (f"but {line}" for line in _together(entry.breaking))
+    yield from (f"could not be found out: {line}" for line in _together(entry.unknown))
+    if entry.note:
+        yield entry.note
 
 
 def _together(answers: Iterable[ToldByBroker]) -> Iterator[str]:

@@ -229,31 +229,39 @@ _OF_TOPIC: Final = re.compile(r"^(topic \S+ at \S+?):\d+:\d+(`?: )")
 _PLACES: Final = "declared at "
 
 
-def matter(one: Finding | Check) -> str:
+def matter(item: Finding | Check) -> str:
     """The digest; equal for what two sets of manifests have in common."""
     # A finding about a binding moves with the rule, to whatever file.
-    moves = isinstance(one, Finding) and one.rule.startswith("KA")
-    file = "" if one.place is None or moves else one.place.file.removeprefix(OF_GUARDRAILS)
-    if isinstance(one, Finding):
-        lines = () if one.rule.startswith("KR") else one.details
-        said: tuple[str, ...] = ("finding", one.rule, str(one.level), one.subject, one.message, one.excepted, one.exact)
+    moves = isinstance(item, Finding) and item.rule.startswith("KA")
+    file = "" if item.place is None or moves else item.place.file.removeprefix(OF_GUARDRAILS)
+    if isinstance(item, Finding):
+        lines = () if item.rule.startswith("KR") else item.details
+        parts: tuple[str, ...] = (
+            "finding",
+            item.rule,
+            str(item.level),
+            item.subject,
+            item.message,
+            item.excepted,
+            item.exact,
+        )
     else:
-        lines = one.lines
+        lines = item.lines
         # Ownership names its checks by their places.
-        name = "" if one.group == "Ownership" else one.name
-        said = ("check", one.group, name, str(one.standing), one.message)
+        name = "" if item.group == "Ownership" else item.name
+        parts = ("check", item.group, name, str(item.standing), item.message)
     kept = (_OF_TOPIC.sub(r"\1\2", line) for line in lines if not line.startswith(_PLACES))
-    text = json.dumps([*said, one.cluster, file, *kept])
+    text = json.dumps([*parts, item.cluster, file, *kept])
     return hashlib.sha256(text.encode("utf-8")).hexdigest()[:32]
 
 
-def known_among(found: Iterable[_Item], matters: Iterable[str]) -> Iterator[_Item]:
+def known_among(items: Iterable[_Item], matters: Iterable[str]) -> Iterator[_Item]:
     """Those that the base has as well, by the matters that it has; of equal ones as many as there are in the base."""
-    left = Counter(matters)
-    for one in found:
-        if left[which := matter(one)] > 0:
-            left[which] -= 1
-            yield one
+    remaining = Counter(matters)
+    for item in items:
+        if remaining[which := matter(item)] > 0:
+            remaining[which] -= 1
+            yield item
 
 
 # Findings by rule, as people read them: what a rule advises once, and operations on one pattern on one line.
@@ -296,22 +304,31 @@ _OTHERS: Final = _ORDER.index("")
 
 def finding_groups(findings: Iterable[Finding]) -> Iterator[FindingGroup]:
     """One for each rule, those of the heaviest level first, of one level risks first; rows by place."""
-    found: dict[tuple[int, int, str, str], dict[Hashable, list[Finding]]] = {}
+    groups: dict[tuple[int, int, str, str], dict[Hashable, list[Finding]]] = {}
     for finding in findings:
         order = LEVELS.index(finding.level), _RANKS.get(finding.rule, _OTHERS)
-        rows = found.setdefault((*order, finding.rule, finding.name), {})
+        rows = groups.setdefault((*order, finding.rule, finding.name), {})
         rows.setdefault(_alike(finding), []).append(finding)
-    for (level, _, rule, name), rows in sorted(found.items(), key=lambda item: item[0]):
-        advice = {one.advice for same in rows.values() for one in same}
+    for (level, _, rule, name), rows in sorted(groups.items(), key=lambda item: item[0]):
+        advice = {finding.advice for same in rows.values() for finding in same}
         common = advice.pop() if len(advice) == 1 else ""
         yield FindingGroup(rule, name, LEVELS[level], common, tuple(_row(same, common) for same in rows.values()))
 
 
-def _alike(one: Finding) -> Hashable:
-    if one.binding is None:
-        return one
-    pattern, entry = one.binding
-    return pattern, entry.principal, entry.host, entry.permission_type, one.place, one.cluster, one.advice, one.excepted
+def _alike(finding: Finding) -> Hashable:
+    if finding.binding is None:
+        return finding
+    pattern, entry = finding.binding
+    return (
+        pattern,
+        entry.principal,
+        entry.host,
+        entry.permission_type,
+        finding.place,
+        finding.cluster,
+        finding.advice,
+        finding.excepted,
+    )
 
 
 def _row(same: Sequence[Finding], common: str) -> FindingRow:

@@ -108,8 +108,8 @@ class Reading:
     @property
     def files(self) -> tuple[str, ...]:
         """Every file of this reading."""
-        found = (*(bucket.file for bucket in self.buckets), self.topics, self.configs, self.expired)
-        return tuple(name for name in found if name)
+        files = (*(bucket.file for bucket in self.buckets), self.topics, self.configs, self.expired)
+        return tuple(name for name in files if name)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -205,9 +205,9 @@ def parse_reading(text: str) -> Reading:
 _FAILED: Final = "!"
 
 
-def outcome_text(found: Reading | Failure) -> str:
+def outcome_text(outcome: Reading | Failure) -> str:
     """What a task says of one cluster, as a line: a reading, or why there is none."""
-    return reading_text(found) if isinstance(found, Reading) else _FAILED + compact(FAILURE.write(found))
+    return reading_text(outcome) if isinstance(outcome, Reading) else _FAILED + compact(FAILURE.write(outcome))
 
 
 def tells_failure(line: str) -> bool:
@@ -305,8 +305,8 @@ class FleetDrift:
 
     def __post_init__(self) -> None:
         """Adds up the counts of all clusters."""
-        known = (item.counts for item in self.clusters if item.counts is not None)
-        object.__setattr__(self, "totals", sum(known, DriftCounts()))
+        counts = (item.counts for item in self.clusters if item.counts is not None)
+        object.__setattr__(self, "totals", sum(counts, DriftCounts()))
 
     @property
     def differing(self) -> tuple[ClusterDrift, ...]:
@@ -338,13 +338,13 @@ def merge(
         counts[part.cluster] = counts.get(part.cluster, DriftCounts()) + part.counts
         if part.file:
             files.setdefault(part.cluster, []).append(part.file)
-    known = (
-        ClusterDrift(name, counts=found, files=tuple(sorted(set(files.get(name, ())))), doubt=doubts.get(name, ""))
-        for name, found in counts.items()
+    compared = (
+        ClusterDrift(name, counts=total, files=tuple(sorted(set(files.get(name, ())))), doubt=doubts.get(name, ""))
+        for name, total in counts.items()
         if name not in failed
     )
     unknown = (ClusterDrift(name, failure=failure) for name, failure in failed.items())
-    return tuple(sorted((*known, *unknown), key=lambda item: item.cluster))
+    return tuple(sorted((*compared, *unknown), key=lambda item: item.cluster))
 
 
 _PART: Final = record_of(PartialDrift, named=same)

@@ -106,19 +106,19 @@ TIGHTEN: Final = record_of(TightenOutput)
 FLEET_TIGHTEN: Final = record_of(FleetTightenOutput)
 
 
-def fleet_tighten_findings(found: FleetTightenOutput) -> Iterator[Finding]:
+def fleet_tighten_findings(tightened: FleetTightenOutput) -> Iterator[Finding]:
     """The findings of all clusters, those first of which nothing is known."""
-    for item in found.failed:
+    for item in tightened.failed:
         yield Finding("not-judged", "not-judged", Level.ERROR, item.message, "read it again", item.cluster)
-    for cluster in found.clusters:
+    for cluster in tightened.clusters:
         yield from tighten_findings(cluster)
 
 
-def tighten_findings(found: TightenOutput) -> Iterator[Finding]:
+def tighten_findings(tightened: TightenOutput) -> Iterator[Finding]:
     """What a review has to look at."""
-    for text in found.thin:
-        yield Finding("thin-evidence", "thin-evidence", Level.WARNING, text, "collect more logs", found.cluster)
-    for entry in found.narrowed:
+    for text in tightened.thin:
+        yield Finding("thin-evidence", "thin-evidence", Level.WARNING, text, "collect more logs", tightened.cluster)
+    for entry in tightened.narrowed:
         rule = "wide-right" if entry.into else "unused-right"
         details = (f"seen: {seen_words(entry)}",) if entry.into else ()
         for binding in entry.bindings:
@@ -128,22 +128,32 @@ def tighten_findings(found: TightenOutput) -> Iterator[Finding]:
                 Level.WARNING,
                 narrowed_words(entry),
                 "narrow it" if entry.into else "remove it",
-                found.cluster,
+                tightened.cluster,
                 str(binding),
                 entry.place,
                 details,
                 binding=binding,
             )
-    for held in found.held:
+    for held in tightened.held:
         words = f"{held.reason}: {ticked(held.detail)}" if held.detail else held.reason
         subject = str(held.binding)
         yield Finding(
-            "held-right", "held-right", Level.NOTE, words, "", found.cluster, subject, held.place, binding=held.binding
+            "held-right",
+            "held-right",
+            Level.NOTE,
+            words,
+            "",
+            tightened.cluster,
+            subject,
+            held.place,
+            binding=held.binding,
         )
-    for refusal in found.stage.refusals if found.stage is not None else ():
+    for refusal in tightened.stage.refusals if tightened.stage is not None else ():
         words = f"would have been refused {refusal.times:,}×, on {days_words(refusal.days)}"
         subject = refusal_words(refusal)
-        yield Finding("would-refuse", "would-refuse", Level.WARNING, words, "keep the right", found.cluster, subject)
+        yield Finding(
+            "would-refuse", "would-refuse", Level.WARNING, words, "keep the right", tightened.cluster, subject
+        )
 
 
 def narrowed_words(entry: NarrowedEntry) -> str:

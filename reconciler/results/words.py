@@ -44,8 +44,8 @@ def binding_words(binding: AclBinding, operations: str = "") -> str:
     """``User:a ALLOW READ, WRITE on TOPIC payments.orders``, with prefixes and hosts spelled out."""
     entry = binding.entry
     host = "" if entry.host == WILDCARD else f" from {entry.host}"
-    said = operations or entry.operation.name
-    return f"{as_name(entry.principal)} {entry.permission_type.name} {said} on {pattern_words(binding.pattern)}{host}"
+    shown = operations or entry.operation.name
+    return f"{as_name(entry.principal)} {entry.permission_type.name} {shown} on {pattern_words(binding.pattern)}{host}"
 
 
 def pattern_words(pattern: ResourcePattern) -> str:
@@ -58,10 +58,14 @@ def why_words(reason: str | None, ticket: str | None) -> str:
     return ": ".join(filter(None, (ticket, reason)))
 
 
-def accepted_words(one: AcceptedGuard) -> str:
+def accepted_words(accepted: AcceptedGuard) -> str:
     """``topic-delete for payments.old: replaced by payments.orders, until 2027-01-31``."""
-    until = "" if one.expires is None else f", until {one.expires}"
-    return f"{one.guard} for {as_name(one.object)}" + (f": {ticked(one.reason)}" if one.reason else "") + until
+    until = "" if accepted.expires is None else f", until {accepted.expires}"
+    return (
+        f"{accepted.guard} for {as_name(accepted.object)}"
+        + (f": {ticked(accepted.reason)}" if accepted.reason else "")
+        + until
+    )
 
 
 def copies_words(group: str, topic: str) -> str:
