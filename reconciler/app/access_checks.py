@@ -117,14 +117,14 @@ def decide_tests(
         then = judge(authorizer.with_changes((), ended))
         for number, test in enumerate(tests):
             if concerned(test) and results[number].standing is ClaimStatus.PASSED:
-                found = _result(test, then, as_of)
-                if found.standing is not ClaimStatus.PASSED:
-                    results[number], states[number] = dataclasses.replace(found, since=ending), then
+                result = _result(test, then, as_of)
+                if result.standing is not ClaimStatus.PASSED:
+                    results[number], states[number] = dataclasses.replace(result, since=ending), then
     decided = tuple(_with_mendings(zip(results, states, strict=True)))
     if not locked:
         return decided
     everything = judge(whole)
-    return tuple(_held_back(one, lambda test: _result(test, everything, as_of), as_of) for one in decided)
+    return tuple(_held_back(result, lambda test: _result(test, everything, as_of), as_of) for result in decided)
 
 
 def separations_broken(
@@ -167,15 +167,15 @@ class _StateJudge:
 
 
 def _held_back(
-    found: ClaimResult, with_locks: Callable[[AccessTest], ClaimResult], as_of: datetime.date
+    result: ClaimResult, with_locks: Callable[[AccessTest], ClaimResult], as_of: datetime.date
 ) -> ClaimResult:
     """A demand for access that holds but for a lock: accepted that day, with what breaks it."""
-    if found.test.claim is not Claim.MUST or found.standing is not ClaimStatus.PASSED:
-        return found
-    broken = with_locks(found.test)
+    if result.test.claim is not Claim.MUST or result.standing is not ClaimStatus.PASSED:
+        return result
+    broken = with_locks(result.test)
     if broken.standing is ClaimStatus.PASSED:
-        return found
-    return _accepted_today(broken, "denied by a lock", found.test.origin, as_of)
+        return result
+    return _accepted_today(broken, "denied by a lock", result.test.origin, as_of)
 
 
 def _accepted_today(found: ClaimResult, reason: str, by: Origin, as_of: datetime.date) -> ClaimResult:
@@ -200,17 +200,18 @@ def _moments(
         if not expiry.over(as_of) and binding in there:
             by_instant.setdefault(expiry.end, []).append(binding)
     opens = by_instant and authorizer.interpretations.most.default_allow
-    left = Counter(one.pattern for one in there) if opens else None
+    remaining = Counter(binding.pattern for binding in there) if opens else None
     demanded = _selected(test.principals for test in tests if test.claim is Claim.MUST)
     ended: frozenset[AclBinding] = frozenset()
     for instant, some in sorted(by_instant.items()):
         ended |= frozenset(some)
-        if left is not None:
-            left.subtract(one.pattern for one in some)
-        denies = any(one.entry.permission_type is AclPermissionType.DENY for one in some)
-        widens = denies or (left is not None and any(not left[one.pattern] for one in some))
+        if remaining is not None:
+            remaining.subtract(binding.pattern for binding in some)
+        denies = any(binding.entry.permission_type is AclPermissionType.DENY for binding in some)
+        widens = denies or (remaining is not None and any(not remaining[binding.pattern] for binding in some))
         narrows = any(
-            one.entry.permission_type is AclPermissionType.ALLOW and demanded(one.entry.principal) for one in some
+            binding.entry.permission_type is AclPermissionType.ALLOW and demanded(binding.entry.principal)
+            for binding in some
         )
         if widens or narrows:
             ending = DeclaredEnd(instant, AclPermissionType.DENY if denies else AclPermissionType.ALLOW)
@@ -236,35 +237,37 @@ def _cut_off(manifests: Manifests, cluster: str, as_of: datetime.date) -> dict[A
     with sound():
         wanted = desired_state(manifests, cluster, as_of)
     return {
-        binding: said.origin
-        for binding, said in wanted.bindings.items()
+        binding: declared.origin
+        for binding, declared in wanted.bindings.items()
         if binding.entry.permission_type is AclPermissionType.DENY
-        and all(rule.may_deny(said.origin.file) for rule in rules)
+        and all(rule.may_deny(declared.origin.file) for rule in rules)
     }
 
 
-def _excused(found: ClaimResult, otherwise: ClaimResult | None, by: Origin | None, as_of: datetime.date) -> ClaimResult:
+def _excused(
+    result: ClaimResult, otherwise: ClaimResult | None, by: Origin | None, as_of: datetime.date
+) -> ClaimResult:
     """A demand for access that fails by what somebody is cut off with, and by nothing else, is accepted that day."""
-    excused = otherwise is not None and otherwise.standing is ClaimStatus.PASSED and found.test.claim is Claim.MUST
+    excused = otherwise is not None and otherwise.standing is ClaimStatus.PASSED and result.test.claim is Claim.MUST
     if not excused or by is None:
-        return found
-    return _accepted_today(found, f"cut off by {by}", by, as_of)
+        return result
+    return _accepted_today(result, f"cut off by {by}", by, as_of)
 
 
 def undecided_tests(manifests: Manifests, cluster: str, why: str, as_of: datetime.date) -> tuple[ClaimResult, ...]:
     """The same claims where nothing is known of access: none of them holds, and ``why`` is the reason."""
     with sound():
         tests = access_tests(manifests, cluster)
-    found = []
+    results = []
     for test in tests:
         standing = standing_of(test, passed=False, decided=False, as_of=as_of)
         if test.claim is Claim.SEPARATE:
             together = Combinations(AssertionOutcome.UNDECIDED, (), why)
-            found.append(ClaimResult(test, standing, combinations=together))
+            results.append(ClaimResult(test, standing, combinations=together))
             continue
-        (one, *_) = assertions(test, Authorizer({}))
-        found.append(ClaimResult(test, standing, AssertionResult(one, AssertionOutcome.UNDECIDED, reason=why)))
-    return tuple(found)
+        (assertion, *_) = assertions(test, Authorizer({}))
+        results.append(ClaimResult(test, standing, AssertionResult(assertion, AssertionOutcome.UNDECIDED, reason=why)))
+    return tuple(results)
 
 
 def _result(test: AccessTest, judge: _StateJudge, as_of: datetime.date) -> ClaimResult:
@@ -277,8 +280,8 @@ def _result(test: AccessTest, judge: _StateJudge, as_of: datetime.date) -> Claim
         )
         return ClaimResult(test, standing, None, None, nobody, combinations=None if passed else together)
     verdicts = [judge.checker.check(assertion) for assertion in assertions(test, judge.authorizer)]
-    broken = next((one for one in verdicts if one.outcome is AssertionOutcome.FAIL), None)
-    broken = broken or next((one for one in verdicts if one.outcome is AssertionOutcome.UNDECIDED), None)
+    broken = next((verdict for verdict in verdicts if verdict.outcome is AssertionOutcome.FAIL), None)
+    broken = broken or next((verdict for verdict in verdicts if verdict.outcome is AssertionOutcome.UNDECIDED), None)
     standing = standing_of(
         test,
         passed=broken is None and not nobody,
@@ -294,7 +297,7 @@ def _separation(test: AccessTest) -> Separation:
 
 def _with_mendings(results: Iterable[tuple[ClaimResult, _StateJudge]]) -> Iterator[ClaimResult]:
     """The results, each given with its state; the first failures with what would mend them, which costs a check."""
-    left = _MENDED
+    remaining = _MENDED
     for result, judge in results:
         if result.combinations is not None:
             fixed = []
@@ -303,10 +306,10 @@ def _with_mendings(results: Iterable[tuple[ClaimResult, _StateJudge]]) -> Iterat
                 fixed.append(judge.separations.fixed(*asked) if number < _MENDED else item)
             together = result.combinations._replace(breaking=tuple(fixed))
             yield dataclasses.replace(result, combinations=together)
-        elif result.verdict is None or left <= 0:
+        elif result.verdict is None or remaining <= 0:
             yield result
         else:
-            left -= 1
+            remaining -= 1
             yield dataclasses.replace(result, mending=suggest_fix(result.verdict, judge.authorizer))
 
 
@@ -314,16 +317,16 @@ def assertions(test: AccessTest, authorizer: Authorizer) -> list[Assertion]:
     """A claim in the words of the access library: one for each resource type where the operations depend on it."""
     match test.claim:
         case Claim.ONLY_READERS:
-            found = [only_readers(test.name, test.patterns, test.principals)]
+            asserted = [only_readers(test.name, test.patterns, test.principals)]
         case Claim.ONLY_WRITERS:
-            found = [only_writers(test.name, test.patterns, test.principals)]
+            asserted = [only_writers(test.name, test.patterns, test.principals)]
         case Claim.ONLY_ADMINS:
-            found = only_admins(test.name, test.patterns, test.principals)
+            asserted = only_admins(test.name, test.patterns, test.principals)
         case Claim.MUST | Claim.MUST_NOT:
-            found = list(_of_principals(test, authorizer))
+            asserted = list(_of_principals(test, authorizer))
         case Claim.SEPARATE:
             raise ValueError("duties are no assertion about one of them")
-    return [dataclasses.replace(one, include_super_users=test.include_super_users) for one in found]
+    return [dataclasses.replace(assertion, include_super_users=test.include_super_users) for assertion in asserted]
 
 
 def _of_principals(test: AccessTest, authorizer: Authorizer) -> Iterator[Assertion]:
@@ -388,13 +391,13 @@ def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
     letters = dead_letters(planned.live, (step.change for step in planned.plan.steps))
     name, wanted = planned.declaration.name, planned.desired
     besides = BesidesAcls(held=held, dead_letters=letters)
-    found = checks(planned.manifests, name, wanted, after, day, planned.seen, besides=besides)
-    claims = tuple(_overridden(claim, planned.plan.options.override, day) for claim in found.claims)
+    decided = checks(planned.manifests, name, wanted, after, day, planned.seen, besides=besides)
+    claims = tuple(_overridden(claim, planned.plan.options.override, day) for claim in decided.claims)
     if gap := planned.live.acl_gap:
         why = f"the ACL listing may not be whole: {gap}"
         unknown = {claim.test: claim for claim in undecided_tests(planned.manifests, name, why, day)}
         claims = tuple(unknown[claim.test] if claim.standing is ClaimStatus.PASSED else claim for claim in claims)
-    return replace(found, claims=claims, guardrails=planned.plan.guardrails)
+    return replace(decided, claims=claims, guardrails=planned.plan.guardrails)
 
 
 def _overridden(claim: ClaimResult, override: Collection[str], as_of: datetime.date) -> ClaimResult:

@@ -48,7 +48,8 @@ def check_break_glass(plan: Plan, live: ClusterState, at: datetime.datetime) -> 
     check_end(given.end, at)
     bindings = created_bindings(step.change for step in plan.steps)
     only_allows = all(
-        one.entry.permission_type is AclPermissionType.ALLOW and not is_reserved(one.pattern.name) for one in bindings
+        binding.entry.permission_type is AclPermissionType.ALLOW and not is_reserved(binding.pattern.name)
+        for binding in bindings
     )
     if not only_allows or len(bindings) != len(plan.steps):
         raise RequestError("a break-glass plan creates ALLOWs, and this one does more", "plan again")
@@ -77,7 +78,7 @@ def check_override(options: Options, rules: Emergency, at: datetime.datetime) ->
 def check_unlocked(bindings: Sequence[AclBinding], live: ClusterState) -> None:
     """Raise :class:`RequestError` where somebody is locked: no emergency is over a lock."""
     held = locks(live.bindings)
-    for name in sorted({one.entry.principal for one in bindings} & held.keys()):
+    for name in sorted({binding.entry.principal for binding in bindings} & held.keys()):
         words = held[name].marks[-1].words
         raise RequestError(f"{as_name(name)} is locked {words}: no access is given", f"reconciler unlock {name} first")
 
@@ -94,13 +95,13 @@ def check_free(
     bindings: Sequence[AclBinding], end: datetime.datetime, live: ClusterState, at: datetime.datetime
 ) -> None:
     """Raise :class:`RequestError` where a mark would end what somebody has for longer."""
-    known = dict(known_ends(bindings, live, at))
+    ends = dict(known_ends(bindings, live, at))
     for binding in live.bindings.intersection(bindings):
-        if binding not in known:
+        if binding not in ends:
             raise RequestError(f"{binding} is there already, without an end: nothing was changed")
-        if known[binding] > end:
+        if ends[binding] > end:
             raise LongerAccessError(
-                f"{binding} is there already, until {moment_text(known[binding])}: nothing was changed"
+                f"{binding} is there already, until {moment_text(ends[binding])}: nothing was changed"
             )
 
 
@@ -108,8 +109,8 @@ def known_ends(
     bindings: Sequence[AclBinding], live: ClusterState, at: datetime.datetime
 ) -> Iterator[tuple[AclBinding, datetime.datetime]]:
     """Those of the bindings that are there as break-glass access, each with its end."""
-    known = break_glass(live.bindings, at)
-    yield from ((one, known[one].end) for one in bindings if one in known)
+    given = break_glass(live.bindings, at)
+    yield from ((binding, given[binding].end) for binding in bindings if binding in given)
 
 
 def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wanted: DesiredState | None) -> Result:
@@ -120,8 +121,8 @@ def settled(result: Result, plan: Plan, live: ClusterState, cluster: Cluster, wa
         new = set(marks_of(plan))
         bindings = set(created_bindings(step.change for step in plan.steps))
         # Those of access that had ended stay until they are a day old: a review counts how often there was need.
-        known, at = every_break_glass(live.bindings), now()
-        earlier = {item.mark for item in known if item.binding in bindings and item.end > at}
+        marks, at = every_break_glass(live.bindings), now()
+        earlier = {item.mark for item in marks if item.binding in bindings and item.end > at}
         drop_marks(cluster, sorted(earlier - new))
     elif wanted is not None:
         drop_marks(cluster, _taken_over(live, wanted))
@@ -133,12 +134,12 @@ def _taken_over(live: ClusterState, wanted: DesiredState) -> list[AclBinding]:
 
     Only a run that succeeded says so, with whatever review and approval it takes here.
     """
-    found = set()
-    for binding, one in break_glass(live.bindings, now()).items():
-        said = wanted.bindings.get(binding)
-        if said is not None and (said.expires is None or said.expires.end > one.end):
-            found.add(binding)
-    return marks_for(found, live.bindings)
+    taken_over = set()
+    for binding, given in break_glass(live.bindings, now()).items():
+        declaration = wanted.bindings.get(binding)
+        if declaration is not None and (declaration.expires is None or declaration.expires.end > given.end):
+            taken_over.add(binding)
+    return marks_for(taken_over, live.bindings)
 
 
 def end_marks(cluster: Cluster, access: Collection[AclBinding], live: ClusterState) -> None:
@@ -147,13 +148,13 @@ def end_marks(cluster: Cluster, access: Collection[AclBinding], live: ClusterSta
     Where that one cannot be written, the others stay: what arrives late has an end at any rate.
     """
     at = now().replace(microsecond=0)
-    ends = [one for one in every_break_glass(live.bindings) if one.binding in access]
-    over = {one.binding for one in ends if one.end <= at}
+    ends = [mark for mark in every_break_glass(live.bindings) if mark.binding in access]
+    over = {mark.binding for mark in ends if mark.end <= at}
     latest = {mark.binding: mark for mark in sorted(ends, key=lambda mark: (mark.end, mark.mark))}
-    said = [(mark, at, latest[mark].since, latest[mark].overrode) for mark in sorted(latest.keys() - over)]
+    rows = [(mark, at, latest[mark].since, latest[mark].overrode) for mark in sorted(latest.keys() - over)]
     with suppress(WorkflowError):
-        _send_marks(cluster, [break_glass_mark(*one) for one in said])
-        drop_marks(cluster, sorted(one.mark for one in ends if one.end > at))
+        _send_marks(cluster, [break_glass_mark(*row) for row in rows])
+        drop_marks(cluster, sorted(mark.mark for mark in ends if mark.end > at))
 
 
 def _send_marks(cluster: Cluster, marks: Sequence[AclBinding]) -> None:
@@ -208,7 +209,7 @@ def check_unlock(plan: Plan, rules: Emergency, approvals: ApprovalRule | None) -
     name = plan.options.unlock
     if name is None:
         return
-    mine = {Delete(one) for one in lock_denials(name)}
+    mine = {Delete(denial) for denial in lock_denials(name)}
     if any(step.change not in mine for step in plan.steps):
         raise RequestError("the plan of an unlock deletes the DENYs of one lock, and this one does more", "plan again")
     if name in rules.locked:
@@ -224,10 +225,10 @@ def check_ids(plan: Plan, required: str | None, *digest: str) -> tuple[str, str]
     ``required`` may be the beginning of an id, with at least eight digits.
     """
     change, whole = ids(plan)
-    known = (whole, change, *digest)
-    if required is not None and whole_id(required, known) not in known:
+    own_ids = (whole, change, *digest)
+    if required is not None and whole_id(required, own_ids) not in own_ids:
         raise StaleError(
-            f"this is not the plan {required}; it is\n  " + "\n  ".join(known),
+            f"this is not the plan {required}; it is\n  " + "\n  ".join(own_ids),
             "plan again and have it reviewed; nothing was sent",
         )
     return change, whole
@@ -258,10 +259,10 @@ def check_age(plan: Plan, most: datetime.timedelta | None, at: datetime.datetime
         return
     if plan.created_at is None:
         raise StaleError("the plan does not say when it was made, and its age is limited", "plan again")
-    made = datetime.datetime.fromisoformat(plan.created_at)
-    if made - at > _CLOCKS_DIFFER:
+    created = datetime.datetime.fromisoformat(plan.created_at)
+    if created - at > _CLOCKS_DIFFER:
         raise StaleError(f"the plan says that it was made in the future, at {plan.created_at}", "check the clocks")
-    if at - made > most:
+    if at - created > most:
         raise StaleError(f"the plan was made at {plan.created_at}, which is more than {most} ago", "plan again")
 
 
@@ -271,11 +272,11 @@ def check_wanted(plan: Plan, wanted: DesiredState, terms: Terms) -> None:
     What ended as the plan itself says is done, or the plan is refused for that (``preflight``).
     """
     at = moment()
-    found = [
-        Observed(StepState.STALE, describe(step.change), found, "other manifests")
+    stale = [
+        Observed(StepState.STALE, describe(step.change), problem, "other manifests")
         for step in plan.steps
         if not (step.change.after is not None and step.expires is not None and step.expires.over(at))
-        and (found := objection(step.change, wanted, terms.diff_rules)) is not None
+        and (problem := objection(step.change, wanted, terms.diff_rules)) is not None
     ]
-    if found:
-        raise StaleError("the manifests do not want this plan any more", "plan again; nothing was sent", found)
+    if stale:
+        raise StaleError("the manifests do not want this plan any more", "plan again; nothing was sent", stale)

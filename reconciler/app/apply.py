@@ -106,8 +106,8 @@ def follow_references(plan: Plan, preflight: Preflight, target: Target) -> None:
         return
     permit = declared_for(target).secret_permit
     source = SecretSource(secrets_dirs=tuple(map(Path, permit.directories)), env_prefixes=permit.env_prefixes)
-    for step, found in zip(plan.steps, preflight.findings, strict=True):
-        for reference in kind_of(step.change).references(step.change) if found.state is StepState.PENDING else ():
+    for step, finding in zip(plan.steps, preflight.findings, strict=True):
+        for reference in kind_of(step.change).references(step.change) if finding.state is StepState.PENDING else ():
             try:
                 value, _ = source.resolve(reference)
             except SecretError as error:

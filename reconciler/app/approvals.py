@@ -98,22 +98,24 @@ def check_approvals(plan_file: str, digest: str, rule: ApprovalRule, at: datetim
     signers, signers_digest = signers_of(rule.allowed_signers)
     authors = _authors(rule, signers)
     message = _bytes_of(plan_file, digest)
-    found: dict[frozenset[str], Approval] = {}
+    approvals: dict[frozenset[str], Approval] = {}
     without: list[str] = []
     for file in rule.signatures or signatures_next_to(plan_file):
         try:
-            one = _approval(file, message, signers, at)
-            if one.person & authors:
-                without.append(f"{file}: {one} is an author of the change")
-            elif found.setdefault(one.person, one) is not one:
-                without.append(f"{file}: {one} has signed already")
+            approval = _approval(file, message, signers, at)
+            if approval.person & authors:
+                without.append(f"{file}: {approval} is an author of the change")
+            elif approvals.setdefault(approval.person, approval) is not approval:
+                without.append(f"{file}: {approval} has signed already")
         except (openssh.SignatureError, OSError, UnicodeDecodeError) as error:
             without.append(f"{file}: {error}")
-    if len(found) < rule.required:
-        raise NotApprovedError(rule.required, tuple(map(str, found.values())), tuple(without))
+    if len(approvals) < rule.required:
+        raise NotApprovedError(rule.required, tuple(map(str, approvals.values())), tuple(without))
     verified = at.astimezone(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    approvers = tuple(Approver(min(one.person), one.key, verified, one.digest) for one in found.values())
-    texts = {one.digest: one.text for one in found.values()}
+    approvers = tuple(
+        Approver(min(approval.person), approval.key, verified, approval.digest) for approval in approvals.values()
+    )
+    texts = {approval.digest: approval.text for approval in approvals.values()}
     return ApprovalEvidence(rule.required, signers_digest, approvers, tuple(sorted(authors)), tuple(without), texts)
 
 
@@ -137,7 +139,7 @@ def _authors(rule: ApprovalRule, signers: openssh.AllowedSigners) -> frozenset[s
     A name that the file does not have may be another spelling of somebody in it, who could then approve their own
     change: it is refused.
     """
-    found: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
     for author in rule.not_author:
         person = signers.who(author)
         if person is None:
@@ -145,8 +147,8 @@ def _authors(rule: ApprovalRule, signers: openssh.AllowedSigners) -> frozenset[s
                 f"the author {author!r} is not a principal in {rule.allowed_signers}",
                 'write the author\'s name there; somebody who must not approve gets namespaces="none"',
             )
-        found |= person
-    return found
+        names |= person
+    return names
 
 
 def signers_of(file: str) -> tuple[openssh.AllowedSigners, str]:

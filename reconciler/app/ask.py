@@ -36,15 +36,15 @@ def quota_views(
         raise RequestError("quotas are asked of a cluster as it is now", "leave the past time out, or the client id")
     plan = None if request.plan is None else plan_asked(request, request.plan)
     if not request.live:
-        found = declared_access(request, connection)
-        wanted = found.desired.of(ClientQuota) if found.desired else {}
+        access = declared_access(request, connection)
+        wanted = access.desired.of(ClientQuota) if access.desired else {}
         declared = frozenset(wish.item for wish in wanted.values() if not wish.goes)
-        return [QuotaView(found.view.cluster, Basis.DECLARED, declared, wanted, as_of=found.view.as_of)]
+        return [QuotaView(access.view.cluster, Basis.DECLARED, declared, wanted, as_of=access.view.as_of)]
     refuse_another_time(request.cluster, request.as_of, ahead=True)
     with open_any(request.path, request.cluster, connection, tell) as (manifests, target):
         state = target.read(ReadRequest(acls=False, all_topics=False, listings=[ClientQuota.KIND]))
-        known = manifests is not None and target.declaration is not None
-        wanted = desired(manifests, target.name, request.at).of(ClientQuota) if known and manifests else {}
+        is_declared = manifests is not None and target.declaration is not None
+        wanted = desired(manifests, target.name, request.at).of(ClientQuota) if is_declared and manifests else {}
         basis = Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE
     live, gap = state.listing(ClientQuota).items, state.listing(ClientQuota).gap
     # A listing that could not be read is no empty one: "no quota" would be taken for "unlimited".
@@ -94,7 +94,7 @@ def _links(state: AccessState, changes: tuple[Change, ...] = ()) -> Links:
         with sound():
             links = links_of(state.manifests, state.declaration, letters)
     tokens = state.state.tokens if state.state is not None else None
-    return links._replace(tokens=tuple((one.owner, one.holders) for one in tokens.items) if tokens else ())
+    return links._replace(tokens=tuple((token.owner, token.holders) for token in tokens.items) if tokens else ())
 
 
 def _answer(view: AccessView, links: Links, principal: str, most: int | None) -> ReachAnswer:

@@ -48,9 +48,9 @@ def verify_audit(
     return _with_signatures(verify(Path(file).name, lines, heads, copy, place), file, lines)
 
 
-def _with_signatures(found: AuditCheck, file: str, lines: Sequence[bytes]) -> AuditCheck:
+def _with_signatures(check: AuditCheck, file: str, lines: Sequence[bytes]) -> AuditCheck:
     """The same, and what is wrong with the signatures that are kept beside the log."""
-    problems, notes = list(found.problems), list(found.notes)
+    problems, notes = list(check.problems), list(check.notes)
     for run, person, digest in _signatures(lines):
         try:
             kept = hashlib.sha256(signature_file(file, digest).read_bytes()).hexdigest()
@@ -59,7 +59,7 @@ def _with_signatures(found: AuditCheck, file: str, lines: Sequence[bytes]) -> Au
             continue
         if digest != f"sha256:{kept}":
             problems.append(f"the signature of {person} for run {run} was changed")
-    return replace(found, problems=tuple(problems), notes=tuple(notes))
+    return replace(check, problems=tuple(problems), notes=tuple(notes))
 
 
 def _signatures(lines: Sequence[bytes]) -> Iterator[tuple[str, str, str]]:
@@ -71,8 +71,8 @@ def _signatures(lines: Sequence[bytes]) -> Iterator[tuple[str, str, str]]:
             except (SchemaError, ValueError):
                 continue
             if isinstance(content, RunRecord) and content.approvals is not None:
-                for one in content.approvals.approvers:
-                    yield content.about.run, one.name, one.signature
+                for approver in content.approvals.approvers:
+                    yield content.about.run, approver.name, approver.signature
 
 
 def read_logs(files: Sequence[str]) -> dict[str, Sequence[bytes]]:
@@ -96,12 +96,12 @@ def list_audit(
     """
     logs = read_logs(files)
     try:
-        found = sorted(entries(log_lines(logs), question), key=lambda one: one.time)
+        listed = sorted(entries(log_lines(logs), question), key=lambda entry: entry.time)
     except LogsError as error:
         raise WorkflowError(str(error)) from error
     broken = {file: broken_at(lines) for file, lines in logs.items()}
     wrong = (f"{file}: line {at} does not follow the one before it" for file, at in broken.items() if at is not None)
-    return tuple(found), tuple(wrong)
+    return tuple(listed), tuple(wrong)
 
 
 def _copy(cluster: str, topic: str, path: str | None, connection: ConnectionOptions) -> TopicCopy:

@@ -40,14 +40,14 @@ class KeptBridge:
 class CleanupResult:
     """The bindings that could not be removed; ``unrecorded`` is why the end is not in the audit log."""
 
-    left: tuple[AclBinding, ...] = ()
+    remaining: tuple[AclBinding, ...] = ()
     unrecorded: str = ""
     audit_head: str = ""
 
     @property
     def succeeded(self) -> bool:
         """Whether all of it is gone, and that is written down."""
-        return not self.left and not self.unrecorded
+        return not self.remaining and not self.unrecorded
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +71,13 @@ class Cleanup:
         """
         if not self.leftovers:
             return CleanupResult()
-        kept = {one.binding for one in self.kept}
+        kept = {bridge.binding for bridge in self.kept}
         return remove_written_down(self.target, self.leftovers, kept.__contains__, self.cluster_id, records)
 
 
 def remove_written_down(
     target: Target,
-    found: Sequence[Leftover],
+    remains: Sequence[Leftover],
     keep: Callable[[AclBinding], bool],
     cluster_id: str,
     records: RecordOptions,
@@ -87,17 +87,17 @@ def remove_written_down(
     Raises as :meth:`Cleanup.remove`.
     """
     clock = SystemClock()
-    bridges = {bridge for one in found for bridge in one.bridges if not keep(bridge)}
-    wanted = sorted(bridges.union(*(one.bindings for one in found)))
+    bridges = {bridge for leftover in remains for bridge in leftover.bridges if not keep(bridge)}
+    wanted = sorted(bridges.union(*(leftover.bindings for leftover in remains)))
     with command_ledger(target, records) as ledger:
         about = about_command(Identity(new_run(), records.who()), cluster_id, target.name)
         ledger.intend(cleaning(about, "remove", wanted, clock.now()))
         try:
-            left = clean_up(target.cluster, found, clock, keep)
+            remaining = clean_up(target.cluster, remains, clock, keep)
         except ClusterError as error:
             raise WorkflowError(f"whether all is gone is not known: {error}", error.advice) from error
-        unrecorded = ledger.conclude(cleaning(about, "left", left, clock.now()))
-        return CleanupResult(left, unrecorded, ledger.head)
+        unrecorded = ledger.conclude(cleaning(about, "left", remaining, clock.now()))
+        return CleanupResult(remaining, unrecorded, ledger.head)
 
 
 @contextmanager
@@ -120,18 +120,18 @@ def cleanup(
         at = time_of(SystemClock())
         held = () if run else active_claims(live, at)
         holding = {claim.run for claim in held}
-        found = [item for item in leftovers(live, at) if run in (None, item.run) and item.run not in holding]
-        wanted = removable(found, live, at)
-        marks = {binding for item in found for binding in item.bindings} & marks_that_stay(live.bindings, at)
+        remains = [item for item in leftovers(live, at) if run in (None, item.run) and item.run not in holding]
+        wanted = removable(remains, live, at)
+        marks = {binding for item in remains for binding in item.bindings} & marks_that_stay(live.bindings, at)
         kept = (*_kept(wanted, manifests, target), *(KeptBridge(mark, _MARKS) for mark in sorted(marks)))
-        stays = {one.binding for one in kept if one.reason != _DECLARED}
+        stays = {bridge.binding for bridge in kept if bridge.reason != _DECLARED}
         trimmed = (_without(item, stays) for item in wanted)
         yield Cleanup(target, tuple(item for item in trimmed if item.bindings), held, kept, live.cluster_id)
 
 
-def _kept(found: Sequence[Leftover], manifests: Manifests | None, target: Target) -> tuple[KeptBridge, ...]:
+def _kept(remains: Sequence[Leftover], manifests: Manifests | None, target: Target) -> tuple[KeptBridge, ...]:
     """The bridges that stay: what is declared or out of scope, and all of them where nothing says what is declared."""
-    bridges = sorted({bridge for leftover in found for bridge in leftover.bridges})
+    bridges = sorted({bridge for leftover in remains for bridge in leftover.bridges})
     if not bridges:
         return ()
     if manifests is None or target.declaration is None:
@@ -140,7 +140,7 @@ def _kept(found: Sequence[Leftover], manifests: Manifests | None, target: Target
     scope = target.declaration.scope
     outside = tuple(KeptBridge(bridge, _OUTSIDE) for bridge in bridges if not scope.owns(bridge))
     meant = tuple(KeptBridge(bridge, _DECLARED) for bridge in bridges if bridge in declared)
-    return tuple(sorted((*outside, *meant), key=lambda one: one.binding))
+    return tuple(sorted((*outside, *meant), key=lambda bridge: bridge.binding))
 
 
 def _without(leftover: Leftover, bridges: set[AclBinding]) -> Leftover:

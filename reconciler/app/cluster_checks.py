@@ -47,10 +47,10 @@ def decide_cluster_tests(target: Target, manifests: Manifests, as_of: datetime.d
         return ()
     configs = {test.key for test in tests if not test.is_feature}
     try:
-        told = target.cluster.broker_settings(configs, features=any(test.is_feature for test in tests))
+        settings = target.cluster.broker_settings(configs, features=any(test.is_feature for test in tests))
     except ClusterError as error:
         raise WorkflowError(str(error), error.advice) from error
-    return decided(tests, told, as_of, target.declaration)
+    return decided(tests, settings, as_of, target.declaration)
 
 
 def declared_tests(manifests: Manifests, cluster: str) -> tuple[ClusterTest, ...]:
@@ -61,28 +61,28 @@ def declared_tests(manifests: Manifests, cluster: str) -> tuple[ClusterTest, ...
 
 
 def decided(
-    tests: Collection[ClusterTest], told: BrokerSettings, as_of: datetime.date, declaration: ClusterDeclaration
+    tests: Collection[ClusterTest], settings: BrokerSettings, as_of: datetime.date, declaration: ClusterDeclaration
 ) -> tuple[ClusterTestResult, ...]:
     """What came of each claim; brokers that the declaration names and the cluster does not are asked in vain."""
-    missing = frozenset(declaration.brokers) - told.configs.keys() - told.silent.keys()
+    missing = frozenset(declaration.brokers) - settings.configs.keys() - settings.silent.keys()
     return tuple(
-        _feature(test, told, as_of) if test.is_feature else _config(test, told, missing, as_of, declaration)
+        _feature(test, settings, as_of) if test.is_feature else _config(test, settings, missing, as_of, declaration)
         for test in tests
     )
 
 
 def _config(
     test: ClusterTest,
-    told: BrokerSettings,
+    settings: BrokerSettings,
     missing: Collection[int],
     as_of: datetime.date,
     declaration: ClusterDeclaration,
 ) -> ClusterTestResult:
     breaking, unknown = list[ToldByBroker](), list[ToldByBroker]()
-    brokers = sorted({*told.configs, *told.silent, *missing})
+    brokers = sorted({*settings.configs, *settings.silent, *missing})
     for broker in brokers:
-        doubt = _silence(test.key, broker, told)
-        config = told.configs.get(broker, {}).get(test.key)
+        doubt = _silence(test.key, broker, settings)
+        config = settings.configs.get(broker, {}).get(test.key)
         if doubt or config is None:
             unknown.append(ToldByBroker(broker, "", doubt))
             continue
@@ -93,20 +93,20 @@ def _config(
         elif not kept:
             breaking.append(answer)
     if not brokers:
-        unknown.append(ToldByBroker(None, "", told.gap or "the cluster names no broker"))
+        unknown.append(ToldByBroker(None, "", settings.gap or "the cluster names no broker"))
     note = _note(test.key, declaration) if unknown else ""
     return _result(test, breaking, unknown, as_of, note=note)
 
 
-def _silence(key: str, broker: int, told: BrokerSettings) -> str:
+def _silence(key: str, broker: int, settings: BrokerSettings) -> str:
     """Why a broker's value is not known; empty where it told one."""
-    if told.gap:
-        return told.gap
-    if broker in told.silent:
-        return f"it does not tell its configs: {told.silent[broker]}"
-    if broker not in told.configs:
+    if settings.gap:
+        return settings.gap
+    if broker in settings.silent:
+        return f"it does not tell its configs: {settings.silent[broker]}"
+    if broker not in settings.configs:
         return "it is declared, and the cluster does not name it"
-    config = told.configs[broker].get(key)
+    config = settings.configs[broker].get(key)
     if config is None:
         return "it has no config of that name, or nobody set it"
     return "it hides the value" if config.hidden else ""
@@ -115,7 +115,7 @@ def _silence(key: str, broker: int, told: BrokerSettings) -> str:
 def _kept(test: ClusterTest, config: BrokerConfig) -> bool | None:
     """Whether a value is as claimed; ``None`` where it cannot be compared."""
     if test.allowed is not None:
-        wanted = {_normal(test.key, one) for one in test.allowed}
+        wanted = {_normal(test.key, value) for value in test.allowed}
         return _normal(test.key, config.value or "") in wanted
     number = _amount(test.key, config.value or "")
     # By a negative number brokers mean that there is no limit, or that another config decides.
@@ -156,16 +156,16 @@ def _note(key: str, declaration: ClusterDeclaration) -> str:
     return f"{who.get(source, 'the vendor says')} {str(value).lower()}; no broker confirms it"
 
 
-def _feature(test: ClusterTest, told: BrokerSettings, as_of: datetime.date) -> ClusterTestResult:
-    gap = told.gap or told.features_gap
-    if told.features is None or gap:
+def _feature(test: ClusterTest, settings: BrokerSettings, as_of: datetime.date) -> ClusterTestResult:
+    gap = settings.gap or settings.features_gap
+    if settings.features is None or gap:
         return _result(test, [], [ToldByBroker(None, "", gap or "the cluster did not tell its features")], as_of)
     # A feature that is not finalized is disabled, which is level 0 (KIP-584).
-    level = told.features.get(test.key, 0)
+    level = settings.features.get(test.key, 0)
     if test.least is None or level >= test.least:
         return _result(test, [], [], as_of)
-    found = f"level {level}" if test.key in told.features else "not finalized"
-    return _result(test, [ToldByBroker(None, found)], [], as_of)
+    level_text = f"level {level}" if test.key in settings.features else "not finalized"
+    return _result(test, [ToldByBroker(None, level_text)], [], as_of)
 
 
 def _result(
@@ -215,14 +215,16 @@ def decide_policies(
             frozenset(state.unreadable_topics),
             frozenset(declaration.ignore_configs),
         )
-    found = policy.decide(wanted, as_of, around)
+    result = policy.decide(wanted, as_of, around)
     relabelled = _as_guardrails_label(manifests, cluster, wanted, as_of)
     if relabelled is None:
-        return found
+        return result
     rules, topics = relabelled
     more = compiled(rules, manifests).decide(topics, as_of, around).findings
-    known = {_finding_key(finding) for finding in found.findings}
-    return replace(found, findings=(*found.findings, *(one for one in more if _finding_key(one) not in known)))
+    keys = {_finding_key(finding) for finding in result.findings}
+    return replace(
+        result, findings=(*result.findings, *(finding for finding in more if _finding_key(finding) not in keys))
+    )
 
 
 def _as_guardrails_label(

@@ -59,14 +59,16 @@ def address_of(name: str, declaration: ClusterDeclaration | None, options: Conne
     if options.connections is not None:
         if is_properties(options.connections):
             return _of_properties(options.connections)
-        known = read_connections(options.connections)
-        found = known.get(name)
-        if found is not None and found.bootstrap_servers:
-            return ClusterAddress(found.bootstrap_servers, found.client, found.barrier_client, options.connections)
+        by_cluster = read_connections(options.connections)
+        connection = by_cluster.get(name)
+        if connection is not None and connection.bootstrap_servers:
+            return ClusterAddress(
+                connection.bootstrap_servers, connection.client, connection.barrier_client, options.connections
+            )
         # A file that somebody passed has the last word. One that was only found leaves the manifests theirs.
         if not options.implied:
             raise WorkflowError(
-                f"{options.connections} has no connection for cluster {name!r}", f"it has: {_reachable(known)}"
+                f"{options.connections} has no connection for cluster {name!r}", f"it has: {_reachable(by_cluster)}"
             )
     if "CI" in os.environ and not options.trust_manifests:
         raise OperatorConnectionError(
@@ -101,8 +103,8 @@ def _of_properties(file: str) -> ClusterAddress:
     return ClusterAddress(servers, client, {}, file, ignored)
 
 
-def _reachable(known: Mapping[str, Connection]) -> str:
-    return ", ".join(name for name, found in known.items() if found.bootstrap_servers) or "none"
+def _reachable(by_cluster: Mapping[str, Connection]) -> str:
+    return ", ".join(name for name, connection in by_cluster.items() if connection.bootstrap_servers) or "none"
 
 
 def read_connections(file: str) -> dict[str, Connection]:
@@ -123,8 +125,8 @@ def password_prefixes(options: ConnectionOptions) -> tuple[str, ...]:
     """The prefixes of the variables from which manifests may take passwords, of all clusters of the operator's file."""
     if options.connections is None or options.proposed:
         return ()
-    known = read_connections(options.connections).values()
-    return tuple(sorted({prefix for one in known for prefix in one.facts.secret_permit.env_prefixes}))
+    entries = read_connections(options.connections).values()
+    return tuple(sorted({prefix for entry in entries for prefix in entry.facts.secret_permit.env_prefixes}))
 
 
 def as_operator_says(manifests: Manifests, path: str | None, options: ConnectionOptions) -> Manifests:
@@ -151,9 +153,11 @@ def manifests_below(path: str, options: ConnectionOptions) -> Manifests:
     others = [source for source in sources if source.path != _name_below(path, options)]
     if len(others) < len(sources) and options.connections is not None:
         with suppress(InvalidManifestsError), sound():
-            manifests, known = checked(others, below=path), read_connections(options.connections)
-            if known.keys() <= manifests.clusters.keys():
-                return with_operator(manifests, {name: as_proposed(found) for name, found in known.items()})
+            manifests, by_cluster = checked(others, below=path), read_connections(options.connections)
+            if by_cluster.keys() <= manifests.clusters.keys():
+                return with_operator(
+                    manifests, {name: as_proposed(connection) for name, connection in by_cluster.items()}
+                )
     return as_operator_says(checked(sources, below=path), path, options)
 
 
@@ -182,8 +186,8 @@ def refuse_proposed_secrets(path: str, options: ConnectionOptions) -> None:
             f"{options.connections} lies inside the manifests, so their editors could redirect the login in it",
             "move it out of that directory",
         )
-    for name, found in read_connections(options.connections).items():
-        if any(map(has_reference, [*found.client.values(), *found.barrier_client.values()])):
+    for name, connection in read_connections(options.connections).items():
+        if any(map(has_reference, [*connection.client.values(), *connection.barrier_client.values()])):
             raise WorkflowError(
                 f"{options.connections} lies inside the manifests, so their editors could redirect the secrets of "
                 f"cluster {name}",
@@ -220,7 +224,9 @@ def unstated(declaration: ClusterDeclaration | None, live: ClusterState) -> Show
         return None
     # Where signs disagree, the one by which ACLs would be misread counts.
     misread = (
-        one for one in flavor.shown_flavors(flavor.signs_of(live)) if one.flavor.acl_principals or one.flavor.no_acls
+        shown
+        for shown in flavor.shown_flavors(flavor.signs_of(live))
+        if shown.flavor.acl_principals or shown.flavor.no_acls
     )
     return next(misread, None) or flavor.mixed_names(live.bindings)
 
@@ -238,10 +244,12 @@ def refuse_unstated(declaration: ClusterDeclaration, live: ClusterState, plan: P
     """Raise :class:`PlanRefusedError` for a plan on ACLs that were listed without the flavor that they need."""
     shown = unstated(declaration, live)
     if shown is not None and plan.moves_access:
-        raise PlanRefusedError(f"{told(shown)}: a plan of them could delete what the manifests declare", cure(shown))
+        raise PlanRefusedError(
+            f"{flavor_words(shown)}: a plan of them could delete what the manifests declare", cure(shown)
+        )
 
 
-def told(shown: ShownFlavor) -> str:
+def flavor_words(shown: ShownFlavor) -> str:
     """What the cluster shows, and why it matters."""
     why = (
         shown.flavor.no_acls or "it lists ACLs by other names than they were created with unless it is asked otherwise"
@@ -256,7 +264,7 @@ def proposal(shown: ShownFlavor) -> str:
 
 def disagreement(shown: Sequence[ShownFlavor]) -> str:
     """Signs of several makes, each with its own: nothing is proposed, for one of the two is wrong."""
-    each = " and ".join(f"{one.sign}, which is {one.flavor.title}'s" for one in shown)
+    each = " and ".join(f"{shown_flavor.sign}, which is {shown_flavor.flavor.title}'s" for shown_flavor in shown)
     return f"{each}: they disagree, so no vendor is proposed; state the right one in the operator's connections file"
 
 
@@ -273,19 +281,19 @@ DECLARED_VERSION: Final[KafkaVersion] = RANGES_SINCE
 
 
 def version_of(
-    told: tuple[int, int] | None, gap: str | None, declaration: ClusterDeclaration | None
+    reported: tuple[int, int] | None, gap: str | None, declaration: ClusterDeclaration | None
 ) -> tuple[int, int] | None:
     """The release whose rules a cluster or a snapshot follows; ``None`` where it is not known.
 
-    ``told`` is what it says itself, ``gap`` why that leaves it open. Only where it says nothing does the operator's
+    ``reported`` is what it says itself, ``gap`` why that leaves it open. Only where it says nothing does the operator's
     word count. The manifests' does not settle it, for whoever proposes a change would choose the rules that judge it:
     unknown means judged both ways. Raises :class:`WorkflowError` where somebody states another release than it says.
     """
     stated = declaration.kafka_version if declaration else None
     if declaration is None or stated is None:
-        return told
+        return reported
     # Where guardrails state another one than the manifests, it is nobody's word: it judges declarations alone.
-    if told is not None and told != stated and declaration.sources.kafka_version is not FactSource.NOBODY:
+    if reported is not None and reported != stated and declaration.sources.kafka_version is not FactSource.NOBODY:
         place = declaration.fact_origins.get("kafkaVersion")
         who = (
             "the operator's file says"
@@ -294,11 +302,11 @@ def version_of(
         )
         raise WorkflowError(
             f"{who} that cluster {declaration.name} runs Kafka {flavor.release_text(stated)}, and it tells that "
-            f"it runs {flavor.release_text(told)}",
+            f"it runs {flavor.release_text(reported)}",
             f"correct or remove kafkaVersion{f' at {place}' if place else ''}",
         )
-    settles = told is None and gap is None and declaration.sources.kafka_version is FactSource.OPERATOR
-    return stated if settles else told
+    settles = reported is None and gap is None and declaration.sources.kafka_version is FactSource.OPERATOR
+    return stated if settles else reported
 
 
 def declared_version(declaration: ClusterDeclaration | None) -> KafkaVersion:
@@ -307,8 +315,8 @@ def declared_version(declaration: ClusterDeclaration | None) -> KafkaVersion:
     return DECLARED_VERSION if stated is None else stated
 
 
-def version_doubt(told: tuple[int, int] | None, gap: str | None) -> str | None:
+def version_doubt(reported: tuple[int, int] | None, gap: str | None) -> str | None:
     """Why the rules of a cluster that tells its version are not known all the same; ``None`` if they are."""
-    if gap is None and told is not None and flavor.known_release(told) is None:
-        return f"it runs {flavor.release_text(told)}, and {flavor.release_text(NEWEST_RELEASE)} is the newest known"
+    if gap is None and reported is not None and flavor.known_release(reported) is None:
+        return f"it runs {flavor.release_text(reported)}, and {flavor.release_text(NEWEST_RELEASE)} is the newest known"
     return gap

@@ -136,29 +136,29 @@ def diagnose(
         if not isinstance(asked, KafkaCluster):
             raise RequestError("a snapshot needs no doctor: it is a file")
         try:
-            found = asked.inspect()
+            inspection = asked.inspect()
         except ClusterError as error:
             raise WorkflowError(str(error), error.advice) from error
-        read = reading_for(target, found)
+        read = reading_for(target, inspection)
         stated = target.cluster.flavor if isinstance(target.cluster, FlavoredCluster) else None
         topic_configs = flavor.signs_of(read).topic_configs if isinstance(read, ClusterState) else ()
-        needs = list(checks(found, target.declaration, reading_check(read, found), stated, topic_configs))
+        needs = list(checks(inspection, target.declaration, reading_check(read, inspection), stated, topic_configs))
         if isinstance(read, ClusterState):
             needs += state_checks(read, target.facts)
             needs += upgrade_checks(read, upgrade) if upgrade is not None else ()
         if canary is not None:
             problem = canary_problem(target, connection, canary)
             needs.append(NeedCheck(Need.ACLS_DECIDE, not problem, required=True, detail=problem))
-        return Diagnosis(found, tuple(needs))
+        return Diagnosis(inspection, tuple(needs))
 
 
-def reading_for(target: Target, found: Inspection) -> ClusterState | ClusterError:
+def reading_for(target: Target, inspection: Inspection) -> ClusterState | ClusterError:
     """What a plan would read, or why it could not: the reading itself is tried."""
-    known = target.facts
+    facts = target.facts
     request = ReadRequest(
-        acls=bool(found.can_list_acls),
-        principal=known.principal if known else None,
-        super_users=known.super_users if known else (),
+        acls=bool(inspection.can_list_acls),
+        principal=facts.principal if facts else None,
+        super_users=facts.super_users if facts else (),
     )
     try:
         return target.cluster.read(request)
@@ -166,13 +166,13 @@ def reading_for(target: Target, found: Inspection) -> ClusterState | ClusterErro
         return error
 
 
-def reading_check(read: ClusterState | ClusterError, found: Inspection) -> NeedCheck:
+def reading_check(read: ClusterState | ClusterError, inspection: Inspection) -> NeedCheck:
     """Whether a plan could read the cluster, and whether it would see every topic."""
     if isinstance(read, ClusterError):
         return NeedCheck(Need.READABLE_STATE, False, required=True, detail=str(read))
     # Without an authorizer nothing is hidden from anybody.
     gap = read.topic_gap
-    return NeedCheck(Need.EVERY_TOPIC, gap is None or found.can_list_acls is None, detail=gap or "")
+    return NeedCheck(Need.EVERY_TOPIC, gap is None or inspection.can_list_acls is None, detail=gap or "")
 
 
 def state_checks(live: ClusterState, declaration: ClusterDeclaration | None) -> Iterator[NeedCheck]:
@@ -183,20 +183,20 @@ def state_checks(live: ClusterState, declaration: ClusterDeclaration | None) -> 
         except WorkflowError as error:
             yield NeedCheck(Need.KAFKA_VERSION, False, required=True, detail=f"{error.message}; {error.advice}")
         else:
-            told = live.kafka_version is not None and version is not None
-            yield NeedCheck(Need.KAFKA_VERSION, told, detail=flavor.release_text(declaration.kafka_version))
+            is_known = live.kafka_version is not None and version is not None
+            yield NeedCheck(Need.KAFKA_VERSION, is_known, detail=flavor.release_text(declaration.kafka_version))
     for text in rights_doubts(live, declaration):
         yield NeedCheck(Need.OWN_RIGHTS, False, detail=text)
 
 
 def upgrade_checks(live: ClusterState, release: tuple[int, int]) -> Iterator[NeedCheck]:
     """What brokers of a release refuse, stumble over or understand otherwise, of what is there now."""
-    found = [*_configs_then(live, release), *_ranges_then(live, release)]
-    for text in found:
+    texts = [*_configs_then(live, release), *_ranges_then(live, release)]
+    for text in texts:
         yield NeedCheck(Need.UPGRADE, False, detail=text)
     if live.topic_gap or live.acl_gap:
         yield NeedCheck(Need.UPGRADE, False, detail=f"not all was seen: {live.topic_gap or live.acl_gap}")
-    elif not found:
+    elif not texts:
         yield NeedCheck(Need.UPGRADE, True, detail=flavor.release_text(release))
 
 
@@ -228,7 +228,7 @@ def _ranges_then(live: ClusterState, release: tuple[int, int]) -> Iterator[str]:
 
 
 def checks(
-    found: Inspection,
+    inspection: Inspection,
     declaration: ClusterDeclaration | None,
     reading: NeedCheck,
     stated: flavor.Flavor | None = None,
@@ -236,13 +236,13 @@ def checks(
 ) -> Iterator[NeedCheck]:
     """Every need that this cluster, its declaration and the ``stated`` flavor let us judge."""
     yield NeedCheck(Need.CONNECTION, True, required=True)
-    yield NeedCheck(Need.AUTHORIZER, found.authorizer is not AuthorizerPresence.ABSENT, required=True)
-    if found.configs.get(flavor.CLASS_NAME):
-        foreign = flavor.foreign_authorizer(found.configs)
-        detail = f"{flavor.CLASS_NAME}={found.configs[flavor.CLASS_NAME]}" if foreign is None else foreign
+    yield NeedCheck(Need.AUTHORIZER, inspection.authorizer is not AuthorizerPresence.ABSENT, required=True)
+    if inspection.configs.get(flavor.CLASS_NAME):
+        foreign = flavor.foreign_authorizer(inspection.configs)
+        detail = f"{flavor.CLASS_NAME}={inspection.configs[flavor.CLASS_NAME]}" if foreign is None else foreign
         yield NeedCheck(Need.AUTHORIZER_CLASS, foreign is None, detail=detail)
     signs = flavor.ClusterSigns(
-        found.cluster_id, [broker.host for broker in found.brokers], found.configs, topic_configs
+        inspection.cluster_id, [broker.host for broker in inspection.brokers], inspection.configs, topic_configs
     )
     if stated is not None:
         problem = flavor.flavor_contradiction(stated, signs)
@@ -250,13 +250,16 @@ def checks(
     elif len(shown := flavor.shown_flavors(signs)) > 1:
         yield NeedCheck(Need.FLAVOR, False, detail=disagreement(shown))
     else:
-        yield from (NeedCheck(Need.FLAVOR, False, detail=f"{proposal(one)}; {cure(one)}") for one in shown)
-    if found.no_messages is not None:
-        yield NeedCheck(Need.MESSAGE_CLIENT, False, detail=found.no_messages)
-    if found.can_list_acls is not None:
-        yield NeedCheck(Need.LIST_ACLS, found.can_list_acls, required=True)
-    if found.can_alter_acls is not None:
-        yield NeedCheck(Need.ALTER_ACLS, found.can_alter_acls)
+        yield from (
+            NeedCheck(Need.FLAVOR, False, detail=f"{proposal(shown_flavor)}; {cure(shown_flavor)}")
+            for shown_flavor in shown
+        )
+    if inspection.no_messages is not None:
+        yield NeedCheck(Need.MESSAGE_CLIENT, False, detail=inspection.no_messages)
+    if inspection.can_list_acls is not None:
+        yield NeedCheck(Need.LIST_ACLS, inspection.can_list_acls, required=True)
+    if inspection.can_alter_acls is not None:
+        yield NeedCheck(Need.ALTER_ACLS, inspection.can_alter_acls)
     yield reading
     if declaration is None:
         yield NeedCheck(Need.CLUSTER_DOCUMENT, False)

@@ -82,8 +82,8 @@ _FACTS: Final = {
 
 def facts_to_add(stated: ClusterDeclaration | None = None) -> str:
     """The facts that the operator has not ``stated``, as lines of a comment; empty where none is missing."""
-    known = stated.fact_origins if stated else {}
-    return "".join(line for field, line in _FACTS.items() if field not in known)
+    origins = stated.fact_origins if stated else {}
+    return "".join(line for field, line in _FACTS.items() if field not in origins)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +141,12 @@ def export(
 ) -> Exported:
     """Read a cluster, perhaps one that nobody declared yet; nothing is written. Raises a :class:`WorkflowError`."""
     with open_any(path, cluster, connection, tell) as (_, target):
-        known = target.facts
+        facts = target.facts
         request = ReadRequest(
             acls=acls,
             listings=LISTED,
-            principal=known.principal if known else None,
-            super_users=known.super_users if known else (),
+            principal=facts.principal if facts else None,
+            super_users=facts.super_users if facts else (),
         )
         return Exported(target, _in_scope(target.read(request), target))
 
@@ -202,17 +202,17 @@ def propose_topic_policy(
     Topics that do not fit are excepted for half a year from ``as_of`` (today, UTC, if ``None``). Raises a
     :class:`WorkflowError` if there are no topics, or if the proposal does not pass on the cluster itself.
     """
-    target, found = exported.target, exported.state.topics.values()
-    if not found:
+    target, live_topics = exported.target, exported.state.topics.values()
+    if not live_topics:
         raise NoTopicsError(target.name)
     labels, day = target.declaration.labels if target.declaration else {}, _day(as_of)
-    topics = [topic for topic in found if topic_problem(topic) is None]
+    topics = [topic for topic in live_topics if topic_problem(topic) is None]
     document, origin = name or document_name(target.name), f"cluster {target.name}"
     reason = f"as it was on {target.name} on {day}; decide whether it should stay"
     proposed = propose_policy(topics, Occasion(document, reason, Expiry(day + _GRACE)))
-    rules = [one for one in proposed if _is_manifest(policy_text(document, [one], origin=origin, labels={}))]
-    skipped = [f"topic {topic.name}" for topic in found if topic_problem(topic) is not None]
-    skipped += [str(one.rule.name) for one in proposed if one not in rules]
+    rules = [rule for rule in proposed if _is_manifest(policy_text(document, [rule], origin=origin, labels={}))]
+    skipped = [f"topic {topic.name}" for topic in live_topics if topic_problem(topic) is not None]
+    skipped += [str(rule.rule.name) for rule in proposed if rule not in rules]
     notes = [] if labels else ["Without clusters below spec, it applies to every cluster."]
     notes += [f"Skipped, because no manifest can declare it: {item}" for item in skipped]
     text = policy_text(document, rules, origin=origin, labels=labels, notes=notes)

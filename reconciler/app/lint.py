@@ -43,9 +43,9 @@ def lint(
     """
     states = access_states(request, connection, all_topics=True, beside=True, tell=tell)
     with without_collector():
-        found = [_linted(state, principals, request.at) for state in states]
-    known = {} if base is None or request.live else _known(replace(request, path=base), connection, principals)
-    return [replace(one, known=known.get(one.view.cluster)) for one in found]
+        linted = [_linted(state, principals, request.at) for state in states]
+    in_base = {} if base is None or request.live else _known(replace(request, path=base), connection, principals)
+    return [replace(state, known=in_base.get(state.view.cluster)) for state in linted]
 
 
 def _known(
@@ -53,10 +53,10 @@ def _known(
 ) -> dict[str, tuple[str, ...]]:
     """By cluster: the matters of what the base declares; nothing where it cannot be read, so that all is new."""
     try:
-        found = lint(request, connection, principals=principals)
+        linted = lint(request, connection, principals=principals)
     except WorkflowError:
         return {}
-    return {one.view.cluster: tuple(sorted(map(matter, linted_findings(one)))) for one in found}
+    return {state.view.cluster: tuple(sorted(map(matter, linted_findings(state)))) for state in linted}
 
 
 def minimise(
@@ -64,7 +64,7 @@ def minimise(
 ) -> list[tuple[AccessView, Minimised]]:
     """A smaller set of bindings with exactly the same access, for each state. Raises as :func:`lint`."""
     return [
-        with_condition(state.view, lambda one: smaller(one.authorizer), compared=lambda one: one.removed)
+        with_condition(state.view, lambda view: smaller(view.authorizer), compared=lambda minimised: minimised.removed)
         for state in access_states(request, connection, all_topics=True, tell=tell)
     ]
 
@@ -89,25 +89,25 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
         implied += counted
         return not counted
 
-    told_of = findings(whole, rules[False], is_told)
+    reported = findings(whole, rules[False], is_told)
     # Only these rules can find something else where a fact is in doubt.
-    view, more = with_condition(state.view, lambda one: findings(whole.about(one.authorizer), rules[True]))
+    view, more = with_condition(state.view, lambda doubted: findings(whole.about(doubted.authorizer), rules[True]))
     # Where they cannot be listed, none is found: nobody may take that for none that is there.
     gaps = view.beside.gaps if view.beside is not None and state.state is not None else {}
     view = replace(
         view, unseen=(*view.unseen, *(f"{what}, which cannot be listed: {why}" for what, why in gaps.items()))
     )
-    found = sorted([*told_of, *more, *_expired(state)], key=lambda finding: finding.order)
+    all_findings = sorted([*reported, *more, *_expired(state)], key=lambda finding: finding.order)
     exceptions: tuple[LintException, ...] = ()
     if state.manifests is not None and declaration is not None:
         exceptions = tuple(
             item for item in lint_exceptions(state.manifests, declaration.name) if item.exception.stands(day)
         )
-    ours = [one for one in found if not _ignored(one, declaration)]
-    ignored = len(found) - len(ours)
-    told = [one for one in ours if not _spells_out(one)]
+    ours = [finding for finding in all_findings if not _ignored(finding, declaration)]
+    ignored = len(all_findings) - len(ours)
+    shown = [finding for finding in ours if not _spells_out(finding)]
     accepting = _Exceptions(exceptions)
-    excepted = [(finding, accepting.first(finding)) for finding in told]
+    excepted = [(finding, accepting.first(finding)) for finding in shown]
     used = {id(exception) for _, exception in excepted}
     return Linted(
         view,
@@ -115,7 +115,7 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
         tuple((finding, exception) for finding, exception in excepted if exception is not None),
         tuple(exception for exception in exceptions if id(exception) not in used),
         ignored,
-        len(ours) - len(told) + implied,
+        len(ours) - len(shown) + implied,
     )
 
 
@@ -131,7 +131,7 @@ def _listed(state: AccessState) -> Iterator[tuple[ListedItem, Origin | None]]:
     declared = state.desired.listed if state.desired is not None else {}
     if state.state is None:
         for wishes in declared.values():
-            yield from ((one.item, one.declaration.origin) for one in wishes.values() if not one.goes)
+            yield from ((entry.item, entry.declaration.origin) for entry in wishes.values() if not entry.goes)
         return
     for kind, listing in state.state.listings.items():
         for key, item in sorted(listing.by_key.items()):

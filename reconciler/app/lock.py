@@ -138,14 +138,14 @@ class Lockable:
             ledger.intend([lock_line(LockRecord(about, *stated))])
             there = _sent(target, [*(item for item in denials if item not in gaps), mark.binding])
             head = ledger.head
-        found = locks(there).get(given.principal) or Lock(given.principal, (mark,), denials)
+        lock = locks(there).get(given.principal) or Lock(given.principal, (mark,), denials)
         brokers, doubt = _everywhere(target, self.connection, self.live)
-        missing = tuple(f"{item.pattern}: {gaps.get(item, 'the cluster does not show it')}" for item in found.missing)
+        missing = tuple(f"{item.pattern}: {gaps.get(item, 'the cluster does not show it')}" for item in lock.missing)
         seconds = clock.monotonic() - began
         state = self._beside()
         notes = list(self._notes(state))
         others = tuple(self._others(state, notes))
-        return Locked(target.name, found, seconds, brokers, doubt, missing, tuple(notes), others, audit_head=head)
+        return Locked(target.name, lock, seconds, brokers, doubt, missing, tuple(notes), others, audit_head=head)
 
     def _others(self, state: ClusterState, notes: list[str]) -> Iterator[OtherName]:
         """Principals of like name, and those that a team lists with this one, from everything that names principals.
@@ -159,7 +159,7 @@ class Lockable:
             for name in names:
                 signs.setdefault(name, {})[sign] = None
 
-        named((one.entry.principal for one in state.bindings), "has ACLs")
+        named((binding.entry.principal for binding in state.bindings), "has ACLs")
         named((f"User:{name}" for name in beside_live(state).users or ()), "is a SCRAM user")
         named(facts.super_users, "is a super user, whom no lock stops")
         named(facts.inter_broker_principals, "is a broker")
@@ -227,7 +227,7 @@ def _short_name(principal: str) -> str:
 
 def _token_notes(tokens: DelegationTokens, principal: str) -> Iterator[str]:
     """What delegation tokens do that log in as a locked principal, or that it may read."""
-    own = any(one.owner == principal for one in tokens.items)
+    own = any(token.owner == principal for token in tokens.items)
     for number, line in enumerate(token_lines(tokens, principal)):
         denied = own and not number
         yield f"{line}: {'they are denied as well' if denied else 'no ACL stops that, so lock that one too'}"
@@ -335,14 +335,14 @@ def _check_default_allow(given: LockTerms, target: Target, live: ClusterState) -
     )
     if accepted:
         return
-    known = facts.allow_everyone_if_no_acl_found is True
+    open_by_default = facts.allow_everyone_if_no_acl_found is True
     name = as_name(given.principal)
-    is_on = "is on" if known else "is not known to be off"
+    is_on = "is on" if open_by_default else "is not known to be off"
     message = (
         f"allow.everyone.if.no.acl.found {is_on}: with an ACL on every name, which a lock of {name} is, names without "
         "an ACL of their own are closed to everybody else"
     )
-    state = "" if known else "state allowEveryoneIfNoAclFound in the connections file; "
+    state = "" if open_by_default else "state allowEveryoneIfNoAclFound in the connections file; "
     word = refusal(Guard.CLOSED_BY_DEFAULT, given.principal, message).remedy
     raise RequestError(message, f"{state}disable the login instead, or {word}")
 
@@ -427,10 +427,10 @@ class LockList:
 def list_locks(path: str | None, cluster: str | None, connection: ConnectionOptions = ConnectionOptions()) -> LockList:
     """The locks on a cluster. Raises a :class:`WorkflowError`."""
     with _opened(path, cluster, connection, ignore) as (_, target):
-        found = locks(target.read_whole(_ALL).bindings)
+        held = locks(target.read_whole(_ALL).bindings)
         demanded = _facts(target).emergency.locked
-        missing = tuple(name for name in demanded if name not in found or not found[name].whole)
-        return LockList(target.name, tuple(found.values()), missing)
+        missing = tuple(name for name in demanded if name not in held or not held[name].whole)
+        return LockList(target.name, tuple(held.values()), missing)
 
 
 # The end of a lock: a plan of its DENYs, which gives access as any other.
@@ -490,21 +490,21 @@ def _unlocking(
             ended = unlocked_at(unlock_marks(live.bindings, now())).get(name)
             when = "" if ended is None else f"; its lock was ended at {moment_text(ended)}"
             raise RequestError(f"{as_name(name)} is not locked here{when}", "“reconciler locks” lists who is")
-        known = manifests or Manifests((), {}, {}, (), {})
-        plan = plan_of_unlock(given, live, target, known)
-        yield Planned(plan, live, declaration, DesiredState(), known, servers=target.bootstrap_servers), target
+        declared = manifests or Manifests((), {}, {}, (), {})
+        plan = plan_of_unlock(given, live, target, declared)
+        yield Planned(plan, live, declaration, DesiredState(), declared, servers=target.bootstrap_servers), target
 
 
 def _without_marks(result: Result, name: str, live: ClusterState, target: Target) -> Result:
     """After an unlock that was cut off once it had deleted every DENY: only marks are left, which deny nobody."""
     marks = [Delete(mark.binding) for mark in locks(live.bindings)[name].marks]
     try:
-        left = [item for item in target.cluster.send(marks) if not item.good]
+        failed = [item for item in target.cluster.send(marks) if not item.good]
     except ClusterError as error:
         raise WorkflowError(
             f"the marks of the lock may still be there: {error}", "run the same command again"
         ) from error
-    return replace(result, stopped="not every mark of the lock could be removed" if left else "")
+    return replace(result, stopped="not every mark of the lock could be removed" if failed else "")
 
 
 def plan_of_unlock(given: LockTerms, live: ClusterState, target: Target, manifests: Manifests) -> Plan:
@@ -517,5 +517,5 @@ def plan_of_unlock(given: LockTerms, live: ClusterState, target: Target, manifes
     present = terms(_facts(target))
     asked = request_on(target, "", PlanOptions(moment(), allow_deletes=True, accept=given.accept), live)
     request = replace(asked, options=Options(allow_deletes=True, unlock=given.principal), report_topics=False)
-    made = proposed(manifests, wanted, live, unbounded(present), request)
-    return replace(made, terms=present)
+    plan = proposed(manifests, wanted, live, unbounded(present), request)
+    return replace(plan, terms=present)

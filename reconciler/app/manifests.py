@@ -62,8 +62,8 @@ def checked(
     """
     with sound():
         manifests = read(tuple(sources))
-    found = files_not_read(Path(below)) if below is not None else ()
-    return replace(manifests, warnings=(*manifests.warnings, *found)) if found else manifests
+    unread = files_not_read(Path(below)) if below is not None else ()
+    return replace(manifests, warnings=(*manifests.warnings, *unread)) if unread else manifests
 
 
 #: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
@@ -111,24 +111,24 @@ def ownerships_of(manifests: Manifests, cluster: str, as_of: datetime.date) -> t
         setter = declared_cluster(manifests, cluster)
         claims = tuple(owned_topics(manifests, cluster)) if owners or theirs else ()
     files = _Directory({path: path for path in manifests.sources})
-    variables = setter.origin, {one.source.path for one in manifests.chosen_templates(setter.labels)}
+    variables = setter.origin, {template.source.path for template in manifests.chosen_templates(setter.labels)}
     rules = partial(Ownership, as_of=as_of, variables=variables, claims=claims)
     own = rules((_owner(owner, files) for owner in owners), consents)
     if manifests.guardrails is None:
         return (own,)
     # A consent of the guardrails counts in a file of its team there: the globs are about paths in either directory.
     marked = _Directory(guardrail_files(manifests))
-    judging = (_owner(one, files, marked) for one in theirs)
+    judging = (_owner(owner, files, marked) for owner in theirs)
     return own, rules(judging, given, guardrails=True)
 
 
 def breaches_of(rules: Iterable[Ownership], wanted: DesiredState) -> tuple[Breach, ...]:
     """What any of the rules forbids; what several forbid in the same words is there once."""
-    found: dict[Breach, Breach] = {}
+    breaches: dict[Breach, Breach] = {}
     for rule in rules:
         for breach in rule.breaches(wanted):
-            found.setdefault(replace(breach, rule=None, consent=None), breach)
-    return tuple(sorted(found.values(), key=breach_order))
+            breaches.setdefault(replace(breach, rule=None, consent=None), breach)
+    return tuple(sorted(breaches.values(), key=breach_order))
 
 
 class _Directory:
@@ -141,7 +141,7 @@ class _Directory:
 
 
 def _owner(given: OwnerDeclaration, *directories: _Directory) -> Owner:
-    files = frozenset(one.called[path] for one in directories for path in given.files_of(one.ordered))
+    files = frozenset(directory.called[path] for directory in directories for path in given.files_of(directory.ordered))
     return Owner(given.team, given.origin, files, given.principals, given.patterns, given.deny_any)
 
 
@@ -158,17 +158,17 @@ class FoundProject:
     """A project file, as it is called from the working directory, and what it says."""
 
     file: Path
-    said: Project
+    project: Project
 
     @property
     def path(self) -> str | None:
         """Where it says that the manifests are, from the working directory."""
-        if self.said.path is None:
+        if self.project.path is None:
             return None
         directory = self.file.parent.resolve()
-        if not (directory / self.said.path).resolve().is_relative_to(directory):
-            raise WorkflowError(f"{self.file}: path {self.said.path} is a link that leads out of {directory}")
-        return str(self.file.parent / self.said.path)
+        if not (directory / self.project.path).resolve().is_relative_to(directory):
+            raise WorkflowError(f"{self.file}: path {self.project.path} is a link that leads out of {directory}")
+        return str(self.file.parent / self.project.path)
 
 
 def find_project(start: str | Path = ".") -> FoundProject | None:
@@ -178,8 +178,8 @@ def find_project(start: str | Path = ".") -> FoundProject | None:
     :class:`InvalidManifestsError` with every problem of the file; :class:`WorkflowError` where it is a link, which
     could lead to a file that nobody reviews.
     """
-    found = (_read_project(Path(os.path.relpath(directory / NAME))) for directory in _directories(start))
-    return next((project for project in found if project is not None), None)
+    projects = (_read_project(Path(os.path.relpath(directory / NAME))) for directory in _directories(start))
+    return next((project for project in projects if project is not None), None)
 
 
 def in_repository(start: str | Path) -> bool:
@@ -275,7 +275,7 @@ def _project_changes(base: str, path: str) -> Iterator[GuardrailChange]:
     """What changes about the project file. A base in no repository may be a part of a checkout: it says nothing."""
     before, after = find_project(base), find_project(path)
     if before is not None or in_repository(base):
-        yield from project_changes(*(Project() if found is None else found.said for found in (before, after)))
+        yield from project_changes(*(Project() if file is None else file.project for file in (before, after)))
 
 
 def _read_guardrails(directory: str, what: str) -> list[Source]:

@@ -71,11 +71,11 @@ def with_layout(live: ClusterState, wanted: DesiredState, target: Target) -> Clu
     if not names:
         return live
     try:
-        found = target.cluster.read(ReadRequest(acls=False, all_topics=False, layout=names))
+        state = target.cluster.read(ReadRequest(acls=False, all_topics=False, layout=names))
     except ClusterError as error:
         why = "; ".join(filter(None, (error.message, error.advice)))
         return replace(live, layout_gap=f"where replicas belong is not known: {why}")
-    return replace(live, layout=found.layout)
+    return replace(live, layout=state.layout)
 
 
 def with_uses(plan: Plan, target: Target) -> Plan:
@@ -126,9 +126,9 @@ def limits_beside(
     The read is another process, and takes about as long as planning a thousand grants. It has ended when this ends:
     nobody closes a connection below it.
     """
-    known = live.listing(ClientQuota)
-    if known != NOT_READ and (known.items is not None or known.gap is not None):
-        yield lambda: known
+    listing = live.listing(ClientQuota)
+    if listing != NOT_READ and (listing.items is not None or listing.gap is not None):
+        yield lambda: listing
     elif wanted.bindings.keys() <= live.bindings:
         yield lambda: NOT_READ
     elif read is not None:
@@ -163,15 +163,15 @@ def left_throttles(wanted: DesiredState, live: ClusterState) -> tuple[str, ...]:
 
     A topic with replicas out of sync is left out: it may be moving, whoever began that.
     """
-    found = [
+    throttled = [
         name
         for name, topic in sorted(live.topics.items())
         if any(topic.configs.get(key) for key in THROTTLE_CONFIGS - _declared(wanted, name))
         and name not in live.under_replicated
     ]
-    if not found:
+    if not throttled:
         return ()
-    names = first_of(found, _SHOWN, as_name)
+    names = first_of(throttled, _SHOWN, as_name)
     return (
         f"replicas of topic {names} are throttled, and nothing is copied: a move may have left that, and rates "
         "on brokers, behind; apply the plan that set it again, or remove it with reconciler reassignments cancel",
@@ -191,10 +191,10 @@ def login_gaps(plan: Plan, live: ClusterState) -> Iterator[str]:
     """Who gains access and cannot log in after it, where the operator states that SCRAM is the only way."""
     after = beside_live(live, only_scram=True).after(step.change for step in plan.steps)
     gaining = {row.principal for row in plan.access.access_changes if row.gained and row.principal is not None}
-    found = sorted(one for one in gaining if after.can_log_in(one) is False)
-    if found:
+    unable = sorted(principal for principal in gaining if after.can_log_in(principal) is False)
+    if unable:
         yield (
-            f"cannot log in: {first_of(found, _NAMED, as_name)}; the operator states that SCRAM is the "
+            f"cannot log in: {first_of(unable, _NAMED, as_name)}; the operator states that SCRAM is the "
             "only way, and no SCRAM user of that name has a mechanism that works"
         )
 
@@ -235,10 +235,10 @@ def drift_on(
 ) -> Planned:
     """How a cluster that is open already differs from the manifests; ``applied`` reads those that were applied last."""
     planned = _compared(target, manifests, path, as_of)
-    made = replace(planned.plan, guardrails=NO_GUARDRAILS)
+    plan = replace(planned.plan, guardrails=NO_GUARDRAILS)
     if applied is not None:
-        made = _with_causes(made, target, applied)
-    return replace(planned, plan=made, cluster_tests=decide_cluster_tests(target, manifests, as_of))
+        plan = _with_causes(plan, target, applied)
+    return replace(planned, plan=plan, cluster_tests=decide_cluster_tests(target, manifests, as_of))
 
 
 def _compared(target: Target, manifests: Manifests, path: str, as_of: datetime.date) -> Planned:
@@ -273,8 +273,8 @@ def _without_acls(target: Target, manifests: Manifests, path: str, options: Plan
     number = f"{len(declared):,} declared ACL{'s are' if len(declared) > 1 else ' is'} not compared: "
     unjudged = f"{number}{_OPEN}" if declared else ""
     counts = replace(planned.plan.counts, desired_bindings=len(declared))
-    made = replace(planned.plan, counts=counts, warnings=(unjudged or _OPEN, *planned.plan.warnings))
-    return replace(planned, plan=made, unjudged=unjudged)
+    plan = replace(planned.plan, counts=counts, warnings=(unjudged or _OPEN, *planned.plan.warnings))
+    return replace(planned, plan=plan, unjudged=unjudged)
 
 
 def plan_on(
@@ -325,17 +325,17 @@ def plan_on(
     )
     try:
         with limits_beside(target, wanted, live, limiting) as limits, without_collector():
-            made = with_gaining(proposed(manifests, wanted, live, terms(declaration), request), limits)
-        made = with_uses(made, target)
+            plan = with_gaining(proposed(manifests, wanted, live, terms(declaration), request), limits)
+        plan = with_uses(plan, target)
     except UnsafeSelectionError as error:
         raise reasons.PlanRefusedError(str(error)) from error
     except TooMuchToDecideError as error:
         raise reasons.TooMuchAccessError(error.limit) from error
-    refuse_unstated(declaration, live, made)
+    refuse_unstated(declaration, live, plan)
     if declaration.only_scram_logins:
-        made = replace(made, warnings=(*made.warnings, *login_gaps(made, live)))
+        plan = replace(plan, warnings=(*plan.warnings, *login_gaps(plan, live)))
     before, changes = _base(options, path)
-    reviewed = replace(made, guardrails=guardrail_review(manifests, declaration.name, changes))
+    reviewed = replace(plan, guardrails=guardrail_review(manifests, declaration.name, changes))
     if before is not None and options.base is not None:
         reviewed = _with_kept(reviewed, live, wanted, before)
     seen = look(target, manifests, wanted, live)
@@ -371,7 +371,12 @@ def proposed(
         return plan
     rules = ownerships_of(manifests, plan.terms.cluster, plan.as_of)
     created = tuple(created_bindings(step.change for step in plan.steps))
-    given = {item: said[item] for said in (wanted.bindings, declared or {}) for item in created if item in said}
+    given = {
+        item: declarations[item]
+        for declarations in (wanted.bindings, declared or {})
+        for item in created
+        if item in declarations
+    }
     return replace(plan, access=replace(plan.access, access_changes=with_owners(rows, given, rules)))
 
 
@@ -419,7 +424,10 @@ def request_on(target: Target, path: str, options: PlanOptions, live: ClusterSta
     as_of = options.as_of or moment()
     standing = standing_exceptions(declaration, as_of)
     declared = (
-        AcceptedGuard(Guard(one.guard), one.object, why_words(one.reason, one.ticket), one.expires) for one in standing
+        AcceptedGuard(
+            Guard(exception.guard), exception.object, why_words(exception.reason, exception.ticket), exception.expires
+        )
+        for exception in standing
     )
     return Request(
         warnings=access_doubts(live, declaration),

@@ -64,7 +64,7 @@ class Unfinished:
     @property
     def is_nothing(self) -> bool:
         """Whether nothing of what was chosen moves, and no throttle of a move is left there."""
-        return not any(one.moving or one.throttle for one in self.chosen)
+        return not any(move.moving or move.throttle for move in self.chosen)
 
     def cancel(self, records: RecordOptions = RecordOptions()) -> Cancelled:
         """Cancel what was chosen, as it was read, while no other run acts; verified by reading again.
@@ -120,15 +120,15 @@ class Unfinished:
         cluster = self.target.cluster
         ends = cancel(cluster, self.chosen, SystemClock())
         going_on = {end.topic for end in ends if end.ending in (Ending.REFUSED, Ending.UNKNOWN)}
-        over = [one for one in self.chosen if one.topic not in going_on]
-        others = [*self.others, *(one for one in self.chosen if one.topic in going_on)]
-        left = unthrottle(cluster, over, others)
+        over = [move for move in self.chosen if move.topic not in going_on]
+        others = [*self.others, *(move for move in self.chosen if move.topic in going_on)]
+        throttled = unthrottle(cluster, over, others)
         stays = [f"topic {as_name(name)} stays throttled while it moves" for name in sorted(going_on & self._throttled)]
-        return Cancelled(ends, (*left, *stays))
+        return Cancelled(ends, (*throttled, *stays))
 
     @property
     def _throttled(self) -> frozenset[str]:
-        return frozenset(one.topic for one in self.chosen if one.is_marked)
+        return frozenset(move.topic for move in self.chosen if move.is_marked)
 
 
 @contextmanager
@@ -161,32 +161,32 @@ def unfinished(
     if acls is not None:
         _refuse_held(claims_now(acls, target.cluster, SystemClock()), breaks or ())
     try:
-        found = _moves(target, target.cluster.reassignments())
-        outside = _outside(found, manifests, target)
+        moves = _moves(target, target.cluster.reassignments())
+        outside = _outside(moves, manifests, target)
         if topics is None:
-            chosen = [move for name, move in found.items() if name not in outside]
+            chosen = [move for name, move in moves.items() if name not in outside]
         else:
-            chosen = _named(sorted(set(topics)), found, outside, target)
+            chosen = _named(sorted(set(topics)), moves, outside, target)
     except ClusterError as error:
         raise WorkflowError(f"what is moving is not known: {error}", error.advice) from error
-    names = {one.topic for one in chosen}
-    others = tuple(move for name, move in found.items() if name not in names)
+    names = {move.topic for move in chosen}
+    others = tuple(move for name, move in moves.items() if name not in names)
     return Unfinished(target, tuple(chosen), others, outside, acls, tuple(breaks or ()))
 
 
 def _named(
-    names: Collection[str], found: dict[str, TopicMove], outside: frozenset[str], target: Target
+    names: Collection[str], moves: dict[str, TopicMove], outside: frozenset[str], target: Target
 ) -> list[TopicMove]:
     """The topics of these names; of those that do not move only a throttle may be left."""
     if strangers := sorted(outside & set(names)):
         words = ", ".join(map(as_name, strangers))
         raise RequestError(f"outside the scope of these manifests: {words}", "whoever manages them decides")
-    still = [name for name in names if name not in found]
+    still = [name for name in names if name not in moves]
     read = target.cluster.read(ReadRequest(acls=False, all_topics=False, layout=still)).layout if still else None
     there = _moves(target, read) if read is not None else {}
     if missing := [name for name in still if name not in there]:
         raise RequestError(f"no such topic: {', '.join(map(as_name, missing))}")
-    return [found.get(name) or there[name] for name in names]
+    return [moves.get(name) or there[name] for name in names]
 
 
 def _moves(target: Target, layout: Layout) -> dict[str, TopicMove]:
@@ -197,12 +197,12 @@ def _moves(target: Target, layout: Layout) -> dict[str, TopicMove]:
     return {name: TopicMove(name, parts, live.get(name)) for name, parts in layout.topics.items()}
 
 
-def _outside(found: Collection[str], manifests: Manifests | None, target: Target) -> frozenset[str]:
+def _outside(moving: Collection[str], manifests: Manifests | None, target: Target) -> frozenset[str]:
     """The topics that the manifests leave to somebody else; none where no manifests were read."""
-    if manifests is None or target.declaration is None or not found:
+    if manifests is None or target.declaration is None or not moving:
         return frozenset()
     declared, scope = desired(manifests, target.declaration.name, moment()).topics, target.declaration.scope
-    return frozenset(name for name in found if not scope.owns_topic(name, declared=name in declared))
+    return frozenset(name for name in moving if not scope.owns_topic(name, declared=name in declared))
 
 
 def _acls(target: Target) -> ClusterState | None:

@@ -168,19 +168,19 @@ def journal_of(plan_file: str, journal: str | None) -> str:
 # Plans in files: written as they were made, read as they were written.
 
 
-def save_plan(made: Plan, file: str) -> str:
+def save_plan(plan: Plan, file: str) -> str:
     """Write a plan into a file; its digest."""
     try:
-        return write_plan(made, file)
+        return write_plan(plan, file)
     except OSError as error:
         advice = "make the directory first" if isinstance(error, FileNotFoundError) else ""
         raise reasons.WorkflowError(f"the plan cannot be saved: {file}: {error.strerror}", advice) from error
 
 
-def save_certificate(made: Plan, live: ClusterState, file: str) -> None:
+def save_certificate(plan: Plan, live: ClusterState, file: str) -> None:
     """Write the certificate of a plan that was made from ``live``; raises a :class:`WorkflowError`."""
     try:
-        text = certificate_text(certificate(made, live, file_digest(plan_text(made))))
+        text = certificate_text(certificate(plan, live, file_digest(plan_text(plan))))
     except CertificateError as error:
         raise reasons.WorkflowError(f"no certificate: {error}", error.advice) from error
     try:
@@ -268,12 +268,12 @@ def clock_doubt_of(target: Target) -> str | None:
     ``None`` also where the cluster does not tell.
     """
     before = now()
-    told = target.cluster.controller_time()
-    if told is None or before - _APART <= told <= now() + _APART:
+    reported = target.cluster.controller_time()
+    if reported is None or before - _APART <= reported <= now() + _APART:
         return None
-    way = "ahead of" if told < before else "behind"
-    seconds = abs((told - before).total_seconds())
-    return f"this machine's clock is {seconds:.0f} s {way} the controller's, {told:%Y-%m-%dT%H:%M:%SZ}"
+    way = "ahead of" if reported < before else "behind"
+    seconds = abs((reported - before).total_seconds())
+    return f"this machine's clock is {seconds:.0f} s {way} the controller's, {reported:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def check_clock(target: Target) -> None:

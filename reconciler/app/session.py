@@ -15,13 +15,13 @@ from reconciler.app import options, reasons
 from reconciler.app.connections import (
     address_of,
     cure,
+    flavor_words,
     is_properties,
     manifests_below,
     read_connections,
     refuse_contradicted,
     refuse_proposed_secrets,
     settings_of,
-    told,
     unstated,
     version_doubt,
     version_of,
@@ -101,11 +101,11 @@ class Target:
         live = self.read_whole(request)
         at = self._time(live)
         # Those with a bridge first: it is what opens something.
-        found = sorted(leftovers(live, at), key=lambda leftover: not leftover.bridges)
-        for leftover in found[:MOST_TOLD]:
+        remains = sorted(leftovers(live, at), key=lambda leftover: not leftover.bridges)
+        for leftover in remains[:MOST_TOLD]:
             self.tell(options.LeftoverNote(leftover, at, counted=True, over=not leftover.going_on(at)))
-        if len(found) > MOST_TOLD:
-            self.tell(options.MoreLeftovers(len(found) - MOST_TOLD))
+        if len(remains) > MOST_TOLD:
+            self.tell(options.MoreLeftovers(len(remains) - MOST_TOLD))
         return live
 
     def going_on(self, live: ClusterState) -> tuple[Leftover, ...]:
@@ -134,7 +134,7 @@ class Target:
         refuse_contradicted(self.declaration, state)
         stated = isinstance(self.cluster, FlavoredCluster)
         if request.acls and not stated and (shown := unstated(self.declaration, state)) is not None:
-            self.tell(options.UnstatedFlavor(told(shown), cure(shown)))
+            self.tell(options.UnstatedFlavor(flavor_words(shown), cure(shown)))
         if (doubt := version_doubt(state.kafka_version, state.kafka_version_gap)) is not None and request.acls:
             self.tell(options.VersionNote(self.name, doubt))
         return replace(state, kafka_version=version_of(state.kafka_version, state.kafka_version_gap, self.declaration))
@@ -162,11 +162,11 @@ def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead:
     """
     if at is None or split_cluster(cluster)[1] is not None or (way := options.beside_now(at)) == 0:
         return
-    said = moment_text(at)
+    text = moment_text(at)
     if way < 0:
-        raise reasons.PastTimeError(f"{said} is past, and a cluster is read as it is now")
+        raise reasons.PastTimeError(f"{text} is past, and a cluster is read as it is now")
     if ahead:
-        raise reasons.FutureTimeError(f"{said} is yet to come, and a cluster is read as it is now")
+        raise reasons.FutureTimeError(f"{text} is yet to come, and a cluster is read as it is now")
 
 
 def time_said(at: datetime.date) -> str:
@@ -254,8 +254,8 @@ def open_any(
     only one that the manifests declare.
     """
     if path is None and cluster is None and connection.connections is not None and not connection.implied:
-        known = list(read_connections(connection.connections))
-        cluster = known[0] if len(known) == 1 else None
+        names = list(read_connections(connection.connections))
+        cluster = names[0] if len(names) == 1 else None
     name, snapshot = split_cluster(cluster)
     if path is None and snapshot is not None and not (name and _is_declared_below(connection.default_path, name)):
         stand_in = snapshot_cluster(snapshot)
@@ -268,8 +268,8 @@ def open_any(
         with live(cluster, None, connection, tell) as target:
             yield None, target
         return
-    with open_declared(path or connection.default_path, cluster, connection, tell, guardrails) as found:
-        yield found
+    with open_declared(path or connection.default_path, cluster, connection, tell, guardrails) as opened:
+        yield opened
 
 
 #: At the beginning of a line: manifests within texts of other files declare nothing.
@@ -346,7 +346,7 @@ def live(
 
         target = Target(name, cluster, None, address.servers, settings, ready, tell, unsupported)
         # Also of a cluster that nobody declares: the operator may state its flavor all the same.
-        known = read_connections(connection.connections).get(name) if connection.connections is not None else None
-        if declaration is None and known is not None:
-            target = replace(target.declared_as(known.facts), declaration=None, operator=known.facts)
+        entry = read_connections(connection.connections).get(name) if connection.connections is not None else None
+        if declaration is None and entry is not None:
+            target = replace(target.declared_as(entry.facts), declaration=None, operator=entry.facts)
         yield target if declaration is None else target.declared_as(declaration)

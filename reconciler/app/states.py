@@ -96,25 +96,25 @@ def access_views(
         plan = None
     listings = _listings(beside=beside, groups=groups)
     read = live_access(request, connection, topic_names=topic_names, beside=beside, listings=listings, tell=tell)
-    found = _seen(read, topic_names=topic_names, groups=groups)
-    return [found.view, *([planned_view(plan, found)] if plan is not None else [])]
+    state = _seen(read, topic_names=topic_names, groups=groups)
+    return [state.view, *([planned_view(plan, state)] if plan is not None else [])]
 
 
 def _listings(*, beside: bool, groups: bool) -> tuple[str, ...]:
     return (*(BESIDE_ACLS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
 
 
-def _seen(found: AccessState, *, topic_names: bool, groups: bool) -> AccessState:
+def _seen(access: AccessState, *, topic_names: bool, groups: bool) -> AccessState:
     """The same, with the topics of which the names were asked for, and with dead letter queues."""
-    view, state = found.view, found.state
+    view, state = access.view, access.state
     if topic_names and state is not None:
         view = replace(view, topics=tuple(sorted(state.topic_names)))
     if groups:
-        wanted = found.desired or DesiredState()
+        wanted = access.desired or DesiredState()
         letters = declared_dead_letters(wanted) if state is None else dead_letters(state)
         unseen = view.unseen if letters is not None else (*view.unseen, _NO_LETTERS)
         view = replace(view, dead_letters=letters or {}, unseen=unseen)
-    return replace(found, view=view)
+    return replace(access, view=view)
 
 
 def access_states(
@@ -173,9 +173,16 @@ def _declared(manifests: Manifests, declaration: ClusterDeclaration, request: St
     topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
     own = authorizer(declaration, wanted.bindings)
     claims, unseen = claimed_facts(declaration), declaration.flavor.unseen
-    known = beside_declared(wanted, only_scram=declaration.only_scram_logins)
+    besides = beside_declared(wanted, only_scram=declaration.only_scram_logins)
     view = AccessView(
-        declaration.name, Basis.DECLARED, own, topics, claims, unseen=unseen, beside=known, as_of=time_said(request.at)
+        declaration.name,
+        Basis.DECLARED,
+        own,
+        topics,
+        claims,
+        unseen=unseen,
+        beside=besides,
+        as_of=time_said(request.at),
     )
     view = replace(view, owners=partial(teams_of, manifests, declaration.name))
     return AccessState(view, manifests, declaration, wanted)
@@ -205,8 +212,8 @@ def live_access(
         declaration = target.declaration
         if manifests is None and declaration is None and connection.connections is not None:
             # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
-            known = read_connections(connection.connections).get(target.name)
-            declaration = with_flavor(known.facts) if known is not None else None
+            entry = read_connections(connection.connections).get(target.name)
+            declaration = with_flavor(entry.facts) if entry is not None else None
         listings = listings or (BESIDE_ACLS if beside else ())
         known_as = replace(target, declaration=declaration)
         tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
@@ -224,12 +231,12 @@ def live_access(
         wanted = None
         if manifests is not None and declaration is not None:
             wanted = desired(manifests, declaration.name, request.at)
-        said = wanted.bindings if wanted is not None else {}
+        declarations = wanted.bindings if wanted is not None else {}
         scram = declaration is not None and declaration.only_scram_logins
         view = AccessView(
             target.name,
             Basis.SNAPSHOT if isinstance(target.cluster, SnapshotCluster) else Basis.LIVE,
-            authorizer(declaration, state.bindings, state, _only_live(said, state)),
+            authorizer(declaration, state.bindings, state, _only_live(declarations, state)),
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
             claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
             unseen=declaration.flavor.unseen if declaration is not None else (),
@@ -238,7 +245,7 @@ def live_access(
             break_glass={
                 binding: mark
                 for binding, mark in break_glass(state.bindings, request.at).items()
-                if binding not in said
+                if binding not in declarations
             },
             locks=locks(state.bindings),
         )
@@ -264,22 +271,22 @@ def past_access(
         raise reasons.PastClusterError
     name, manifests, declaration = request.cluster, None, None
     if request.path is None and connection.connections is not None:
-        known = read_connections(connection.connections).get(name)
-        declaration = with_flavor(known.facts) if known is not None else None
+        entry = read_connections(connection.connections).get(name)
+        declaration = with_flavor(entry.facts) if entry is not None else None
     else:
         manifests = _manifests(request, connection)
         declaration = declared(manifests, name)[0]
-    found = store.read(store.place, name, instant_of(request.at), request.audit)
-    state = found.state
+    past = store.read(store.place, name, instant_of(request.at), request.audit)
+    state = past.state
     version = version_of(state.kafka_version, state.kafka_version_gap, declaration)
     state = replace(state, kafka_version=version)
     if state.acl_gap:
         raise reasons.RequestError(f"the ACLs of that time are not known: {state.acl_gap}")
     scram = declaration is not None and declaration.only_scram_logins
-    then = _as_stated(name, declaration, found)
+    then = _as_stated(name, declaration, past)
     claims = claimed_facts(then)
-    if found.perhaps or state.stated is None:
-        claims = replace(claims, past=True, super_users=found.perhaps or claims.super_users)
+    if past.perhaps or state.stated is None:
+        claims = replace(claims, past=True, super_users=past.perhaps or claims.super_users)
     view = AccessView(
         name,
         Basis.PAST,
@@ -288,8 +295,8 @@ def past_access(
         claims,
         unseen=then.flavor.unseen,
         beside=beside_live(state, only_scram=scram) if beside else None,
-        past=found,
-        break_glass=found.break_glass,
+        past=past,
+        break_glass=past.break_glass,
     )
     return AccessState(view, manifests, then, None, state)
 
@@ -307,43 +314,47 @@ def _as_stated(name: str, declaration: ClusterDeclaration | None, past: PastStat
     return replace(today, super_users=stated.super_users, allow_everyone_if_no_acl_found=allow, sources=sources)
 
 
-def _only_live(said: Mapping[AclBinding, Declaration], state: ClusterState) -> Mapping[AclBinding, Declaration]:
+def _only_live(declarations: Mapping[AclBinding, Declaration], state: ClusterState) -> Mapping[AclBinding, Declaration]:
     """What manifests say of bindings that are there."""
-    return said if said.keys() <= state.bindings else {b: note for b, note in said.items() if b in state.bindings}
+    return (
+        declarations
+        if declarations.keys() <= state.bindings
+        else {b: note for b, note in declarations.items() if b in state.bindings}
+    )
 
 
-def with_desired(found: AccessState) -> AccessView:
+def with_desired(access: AccessState) -> AccessView:
     """A live state with everything in scope as the manifests declare it; bridges and locks stay: no plan ends them."""
-    wanted, declaration, state = found.desired, found.declaration, found.state
+    wanted, declaration, state = access.desired, access.declaration, access.state
     if wanted is None or declaration is None or state is None:
-        return found.view
+        return access.view
     scope = declaration.scope
     bridges = standing_bridges(state.bindings) | denials_of_locks(state.bindings)
     kept = {binding: None for binding in state.bindings if not scope.owns(binding) or binding in bridges}
     after = authorizer(declaration, {**kept, **wanted.bindings}, state)
-    return replace(found.view, basis=Basis.DESIRED, authorizer=after)
+    return replace(access.view, basis=Basis.DESIRED, authorizer=after)
 
 
 def authorizer(
     declaration: ClusterDeclaration | None,
     bindings: Mapping[AclBinding, Declaration | None] | frozenset[AclBinding],
     live: ClusterState | None = None,
-    said: Mapping[AclBinding, Declaration] | None = None,
+    declarations: Mapping[AclBinding, Declaration] | None = None,
 ) -> Authorizer:
     """The authorizer of a cluster with these bindings; what its document and its live state do not say is unknown.
 
-    ``said`` is what is declared of some of them, where ``bindings`` is a set.
+    ``declarations`` are those of some of them, where ``bindings`` is a set.
     """
-    bindings, said = with_effect(bindings, said)
-    known = Authorizer(
+    bindings, declarations = with_effect(bindings, declarations)
+    stated = Authorizer(
         bindings,
         declaration.super_users if declaration else (),
         declaration.allow_everyone_if_no_acl_found if declaration else None,
         live.kafka_version if live else declared_version(declaration),
         opaque=live.opaque if live else (),
-        notes=said,
+        notes=declarations,
     )
-    return known.with_members(declaration.flavor.membership_types) if declaration else known
+    return stated.with_members(declaration.flavor.membership_types) if declaration else stated
 
 
 def with_effect(
@@ -371,12 +382,12 @@ def claimed_facts(declaration: ClusterDeclaration) -> ClaimedFacts:
     )
 
 
-def as_established(found: Authorizer, declaration: ClusterDeclaration) -> Authorizer:
+def as_established(stated: Authorizer, declaration: ClusterDeclaration) -> Authorizer:
     """The authorizer of a cluster with default-allow unknown where only the manifests state it.
 
     What is asked of declarations alone is about what they declare, this fact with them.
     """
-    return found.doubting(default_allow=declaration.sources.default_allow.is_claim)
+    return stated.doubting(default_allow=declaration.sources.default_allow.is_claim)
 
 
 def _read(target: Target, request: ReadRequest) -> ClusterState:
@@ -397,13 +408,13 @@ def planned_view(plan: Plan, read: AccessState) -> AccessView:
     added = {binding: step.origin for step in plan.steps for binding in created_bindings([step.change])}
     removed = deleted_bindings(step.change for step in plan.steps)
     before = read.view
-    known = before.beside and before.beside.after(step.change for step in plan.steps)
+    besides = before.beside and before.beside.after(step.change for step in plan.steps)
     authorized = before.authorizer.with_changes(added, removed)
     held = {name: lock for name, lock in before.locks.items() if not {*removed}.intersection(lock_denials(name))}
     letters = before.dead_letters
     if read.state is not None and _NO_LETTERS not in before.unseen:
         letters = dead_letters(read.state, [step.change for step in plan.steps]) or {}
-    after = replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=known, locks=held)
+    after = replace(before, basis=Basis.PLANNED, authorizer=authorized, beside=besides, locks=held)
     return replace(after, dead_letters=letters)
 
 
@@ -449,9 +460,15 @@ class DeclaredThen:
         """The bindings that were declared for a cluster before a day began; ``None`` if no history says so."""
         if day not in self._known:
             self._known[day] = self._manifests(day)
-        found = self._known[day]
+        manifests = self._known[day]
         try:
-            return None if found is None else desired(found, cluster, day).bindings if cluster in found.clusters else ()
+            return (
+                None
+                if manifests is None
+                else desired(manifests, cluster, day).bindings
+                if cluster in manifests.clusters
+                else ()
+            )
         except reasons.WorkflowError:
             return None
 

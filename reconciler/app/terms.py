@@ -119,8 +119,8 @@ def access_doubts(live: ClusterState, declaration: ClusterDeclaration | None) ->
 
 def authorizer_doubts(live: ClusterState) -> Iterator[str]:
     """That the brokers run an authorizer which is not Apache Kafka's."""
-    if (found := foreign_authorizer(live.broker_configs)) is not None:
-        yield f"ACLs are stored here and may not decide: {found}"
+    if (foreign := foreign_authorizer(live.broker_configs)) is not None:
+        yield f"ACLs are stored here and may not decide: {foreign}"
 
 
 def rights_doubts(live: ClusterState, declaration: ClusterDeclaration | None) -> Iterator[str]:
@@ -131,10 +131,10 @@ def rights_doubts(live: ClusterState, declaration: ClusterDeclaration | None) ->
     if declaration is None or declaration.principal is None or live.own_operations is None or live.acl_gap is not None:
         return
     principal = declaration.principal
-    known, claimed = declaration.allow_everyone_if_no_acl_found, declaration.sources.default_allow.is_claim
-    if claimed and known:
-        known = None  # that it is off all the same would explain a refusal
-    model = Authorizer(live.bindings, declaration.super_users, known, live.kafka_version, opaque=live.opaque)
+    default_allow, claimed = declaration.allow_everyone_if_no_acl_found, declaration.sources.default_allow.is_claim
+    if claimed and default_allow:
+        default_allow = None  # that it is off all the same would explain a refusal
+    model = Authorizer(live.bindings, declaration.super_users, default_allow, live.kafka_version, opaque=live.opaque)
     ours = [
         binding.entry
         for binding in live.bindings
@@ -149,8 +149,8 @@ def rights_doubts(live: ClusterState, declaration: ClusterDeclaration | None) ->
         if operation <= AclOperation.IDEMPOTENT_WRITE  # confluent-kafka tells none of the later ones
     }
     let = live.own_operations
-    granted = [one for one, allowed in answers.items() if one in let and allowed is False]
-    refused = [one for one, allowed in answers.items() if one not in let and allowed is True]
+    granted = [operation for operation, allowed in answers.items() if operation in let and allowed is False]
+    refused = [operation for operation, allowed in answers.items() if operation not in let and allowed is True]
     # Where something that no listing shows grants too, as the flavor says, it is no wonder that somebody may do more.
     granted = [] if AclPermissionType.ALLOW in named or declaration.flavor.unseen else granted
     refused = [] if AclPermissionType.DENY in named else refused

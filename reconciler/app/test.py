@@ -47,27 +47,27 @@ def run_tests(
     """
     decided = []
     changes = () if base is None else guardrails_changed(base, request.path or connection.default_path)
-    for found in access_states(request, connection, cluster_tests=True, tell=tell):
-        view = with_desired(found) if request.live and not as_is else found.view
-        if found.manifests is None or found.declaration is None:
+    for access in access_states(request, connection, cluster_tests=True, tell=tell):
+        view = with_desired(access) if request.live and not as_is else access.view
+        if access.manifests is None or access.declaration is None:
             raise RequestError("the tests stand in manifests", "give PATH")
-        state = partial(_authorizer, view, found.declaration if request.live else None)
-        name = found.declaration.name
-        if found.gap:
-            claims = undecided_tests(found.manifests, name, found.gap, request.at)
+        state = partial(_authorizer, view, access.declaration if request.live else None)
+        name = access.declaration.name
+        if access.gap:
+            claims = undecided_tests(access.manifests, name, access.gap, request.at)
         else:
-            wanted = found.desired or NOTHING_DECLARED
-            held = denials_of_locks(found.state.bindings) if found.state is not None else ()
-            letters = declared_dead_letters(wanted, found.state)
-            if as_is and found.state is not None:
-                letters = dead_letters(found.state)
+            wanted = access.desired or NOTHING_DECLARED
+            held = denials_of_locks(access.state.bindings) if access.state is not None else ()
+            letters = declared_dead_letters(wanted, access.state)
+            if as_is and access.state is not None:
+                letters = dead_letters(access.state)
             besides = BesidesAcls(held, letters)
             claims = decide_tests(
-                found.manifests, name, state, request.at, live=request.live, wanted=wanted, besides=besides
+                access.manifests, name, state, request.at, live=request.live, wanted=wanted, besides=besides
             )
-        review = guardrail_review(found.manifests, found.declaration.name, changes)
-        unasked = 0 if request.live else len(declared_tests(found.manifests, found.declaration.name))
-        decided.append(TestedAccess(view, claims, review, found.cluster_tests, unasked))
+        review = guardrail_review(access.manifests, access.declaration.name, changes)
+        unasked = 0 if request.live else len(declared_tests(access.manifests, access.declaration.name))
+        decided.append(TestedAccess(view, claims, review, access.cluster_tests, unasked))
     return decided
 
 

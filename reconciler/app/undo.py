@@ -54,10 +54,10 @@ def undo(
     where = cluster or plan.terms.cluster
     refuse_another_time(where, options.as_of)
     runs = earlier_runs(journal_of(plan_file, journal), plan_id(plan))
-    chosen = [known for known in runs if run in (None, known.run)]
+    chosen = [earlier for earlier in runs if run in (None, earlier.run)]
     if not chosen:
-        known = ", ".join(known.run for known in runs) or "none"
-        raise RequestError("the journal tells of no such run of this plan", f"it has: {known}")
+        names = ", ".join(earlier.run for earlier in runs) or "none"
+        raise RequestError("the journal tells of no such run of this plan", f"it has: {names}")
     with open_declared(path, where, connection, tell, options.guardrails) as (manifests, target):
         declaration = declared_for(target)
         options = replace(options, as_of=options.as_of or moment())
@@ -114,18 +114,20 @@ def _created(own: Sequence[str]) -> str:
 def _with_own(given: Sequence[AcceptedGuard], own: Sequence[str]) -> tuple[AcceptedGuard, ...]:
     """What is accepted, with one for each topic where their number was accepted."""
     whole = AcceptedGuard(Guard.TOPIC_DELETE, _created(own))
-    accepted = [one for one in given if (one.guard, one.object) == (whole.guard, whole.object)]
+    accepted = [
+        acceptance for acceptance in given if (acceptance.guard, acceptance.object) == (whole.guard, whole.object)
+    ]
     more = [replace(acceptance, object=name) for acceptance in accepted[:1] for name in own]
-    return (*(one for one in given if one not in accepted), *more)
+    return (*(acceptance for acceptance in given if acceptance not in accepted), *more)
 
 
 def _counted(plan: Plan, own: Sequence[str]) -> Plan:
     """One refusal for all topics that are as the runs created them, and empty: their number stands for their names."""
-    mine = [one for one in plan.refusals if one.guard is Guard.TOPIC_DELETE and one.object in own]
+    mine = [refused for refused in plan.refusals if refused.guard is Guard.TOPIC_DELETE and refused.object in own]
     if len(mine) < 2 or len(mine) < len(own):
         return plan
     message = (
         f"deletes {len(own):,} topics that this plan created: nobody has changed them since, and they hold no record"
     )
-    others = tuple(one for one in plan.refusals if one not in mine)
+    others = tuple(refused for refused in plan.refusals if refused not in mine)
     return replace(plan, refusals=(refusal(Guard.TOPIC_DELETE, _created(own), message), *others))

@@ -84,8 +84,8 @@ def _validation(
     for declaration in manifests.clusters.values():
         problems.extend(_of_client(declaration))
         try:
-            one = _validated(manifests, declaration, day, changes)
-            clusters.append(replace(one, checks=replace(one.checks, known=_matters(base, one.name))))
+            validated = _validated(manifests, declaration, day, changes)
+            clusters.append(replace(validated, checks=replace(validated.checks, known=_matters(base, validated.name))))
         except InvalidManifestsError as error:
             problems.extend(error.problems)
     warnings = (*manifests.warnings, *(item for cluster in clusters for item in cluster.warnings))
@@ -154,11 +154,13 @@ def _of_base(base: Manifests | None, day: datetime.date) -> ManifestValidation |
 def _matters(base: ManifestValidation | None, cluster: str, plan: Plan | None = None) -> tuple[str, ...] | None:
     if base is None:
         return None
-    entries = [(one.name, checks_entry(one.checks)) for one in base.clusters if one.name == cluster]
-    matters = [matter(problem_finding(problem_entry(one))) for one in base.warnings]
+    entries = [
+        (validated.name, checks_entry(validated.checks)) for validated in base.clusters if validated.name == cluster
+    ]
+    matters = [matter(problem_finding(problem_entry(problem))) for problem in base.warnings]
     matters += [] if plan is None else map(matter, standing_findings(plan))
-    matters += [matter(one) for name, entry in entries for one in agreed_findings(entry, name)]
-    matters += [matter(one) for name, entry in entries for one in agreed_checks(entry, name, "")]
+    matters += [matter(finding) for name, entry in entries for finding in agreed_findings(entry, name)]
+    matters += [matter(check) for name, entry in entries for check in agreed_checks(entry, name, "")]
     return tuple(sorted(matters)) if entries else None
 
 
@@ -166,12 +168,12 @@ def _of_client(declaration: ClusterDeclaration) -> Iterator[Problem]:
     """What a command that connects would refuse about the settings, whatever their secrets are."""
     if not declaration.client:
         return
-    for found in setting_problems(",".join(declaration.bootstrap_servers), declaration.client):
-        if found.key == "bootstrapServers":
+    for problem in setting_problems(",".join(declaration.bootstrap_servers), declaration.client):
+        if problem.key == "bootstrapServers":
             continue  # the reader judges addresses
-        place = declaration.client_origins.get(found.key, declaration.origin)
-        advice = found.advice or "docs/client-settings.md lists the supported settings"
-        yield Problem(Code.CLIENT_SETTING, place, f"{found.key}: {found.message}", advice=advice)
+        place = declaration.client_origins.get(problem.key, declaration.origin)
+        advice = problem.advice or "docs/client-settings.md lists the supported settings"
+        yield Problem(Code.CLIENT_SETTING, place, f"{problem.key}: {problem.message}", advice=advice)
 
 
 def _validated(
@@ -184,7 +186,7 @@ def _validated(
     wanted = desired(manifests, name, day)
     besides = BesidesAcls(dead_letters=declared_dead_letters(wanted))
     state = partial(authorizer, declaration, wanted.bindings)
-    found = checks(manifests, name, wanted, state, day, live=False, besides=besides)
+    decided = checks(manifests, name, wanted, state, day, live=False, besides=besides)
     review = guardrail_review(manifests, name, changes)
     warnings = (*cluster_warnings(manifests, name, day), *expired_rules(manifests, wanted))
-    return ValidatedCluster(name, wanted, warnings, replace(found, guardrails=review))
+    return ValidatedCluster(name, wanted, warnings, replace(decided, guardrails=review))

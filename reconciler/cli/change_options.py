@@ -51,7 +51,7 @@ class PlanId(click.ParamType[str]):
         """The text, or fail with what was expected. No pipeline is let take another plan that begins alike."""
         kind, _, digits = value.strip().partition("-")
         if kind not in self.kinds:
-            self.fail(f"{value!r}: write {' or '.join(f'{one}-…' for one in self.kinds)}", param, ctx)
+            self.fail(f"{value!r}: write {' or '.join(f'{prefix}-…' for prefix in self.kinds)}", param, ctx)
         if not re.fullmatch(r"[0-9a-f]{8,64}", digits):
             self.fail(f"{value!r} is not an id: write {kind}- and 8 to 64 hexadecimal digits", param, ctx)
         if len(digits) < 64 and "CI" in os.environ:
@@ -172,14 +172,14 @@ GUARDRAILS: Final = "guardrails"
 TRUNCATED: Final = "truncated"
 
 
-def also_fail_on(given: Iterable[str], known: Collection[str], *compared: str | None) -> tuple[str, ...]:
+def also_fail_on(given: Iterable[str], words: Collection[str], *compared: str | None) -> tuple[str, ...]:
     """The words of ``--fail-on`` with those of the project file, and of those in directories that are compared with.
 
     Nothing takes a word away: neither the command line nor a proposal that edits the file, if its base is given.
     """
     others = [directory for directory in compared if directory is not None]
     projects = filter(None, [project(), *map(project_of, others)])
-    added = {word for found in projects for word in found.said.fail_on if word in known}
+    added = {word for project_file in projects for word in project_file.project.fail_on if word in words}
     if not others:
         added.discard(GUARDRAILS)
     return tuple(dict.fromkeys((*given, *sorted(added))))
@@ -193,9 +193,9 @@ def check_comparable(base: str | None, guardrails: str | None) -> None:
         )
 
 
-def weakened(*found: "Checks") -> bool:
+def weakened(*clusters: "Checks") -> bool:
     """Whether manifests loosen their guardrails, which is said."""
-    if not any(checks.guardrails.weakened for checks in found):
+    if not any(checks.guardrails.weakened for checks in clusters):
         return False
     error("these manifests change rules that judge them (--fail-on guardrails)")
     return True

@@ -56,33 +56,36 @@ def command(
     --run names it. What the manifests below PATH declare is never removed, whatever marks it as a bridge; without
     manifests no bridge is.
     """
-    with cleanup(path, cluster, connection, run=only_run) as found:
-        _info_held(found.held)
-        _info_kept(found.kept)
-        stays = {one.binding for one in found.kept}
-        going = [replace(one, bridges=tuple(b for b in one.bridges if b not in stays)) for one in found.leftovers]
+    with cleanup(path, cluster, connection, run=only_run) as cleaning:
+        _info_held(cleaning.held)
+        _info_kept(cleaning.kept)
+        stays = {bridge.binding for bridge in cleaning.kept}
+        going = [
+            replace(leftover, bridges=tuple(b for b in leftover.bridges if b not in stays))
+            for leftover in cleaning.leftovers
+        ]
         if output == "text":
             out(_lines(going))
-        if found.leftovers:
+        if cleaning.leftovers:
             many = counted(sum(len(leftover.bindings) + len(leftover.bridges) for leftover in going), "binding")
-            ask(f"Remove {many} from cluster {safe(found.target.name)}?", yes=yes)
-        removed = found.remove(records)
+            ask(f"Remove {many} from cluster {safe(cleaning.target.name)}?", yes=yes)
+        removed = cleaning.remove(records)
     if output == "json":
         out_json(
             OutputKind.CLEANUP,
             {
                 "runs": [_document(leftover) for leftover in going],
-                "left": [str(binding) for binding in removed.left],
-                "held": [{"run": claim.run, "holder": claim.holder} for claim in found.held],
-                "kept": [{"binding": str(one.binding), "reason": one.reason} for one in found.kept],
+                "left": [str(binding) for binding in removed.remaining],
+                "held": [{"run": claim.run, "holder": claim.holder} for claim in cleaning.held],
+                "kept": [{"binding": str(bridge.binding), "reason": bridge.reason} for bridge in cleaning.kept],
                 "auditHead": removed.audit_head or None,
             },
         )
-    elif found.leftovers:
+    elif cleaning.leftovers:
         out(_verdict(removed))
     if removed.unrecorded:
         error(f"the end could not be written down: {removed.unrecorded}")
-    return Exit.OK if removed.succeeded and all(one.known for one in found.kept) else Exit.ERROR
+    return Exit.OK if removed.succeeded and all(bridge.known for bridge in cleaning.kept) else Exit.ERROR
 
 
 def _info_held(held: Iterable[LeaseClaim]) -> None:
@@ -91,8 +94,8 @@ def _info_held(held: Iterable[LeaseClaim]) -> None:
 
 
 def _info_kept(kept: Iterable[KeptBridge]) -> None:
-    for one in kept:
-        info(f"kept: {safe(str(one.binding))}: {one.reason}")
+    for bridge in kept:
+        info(f"kept: {safe(str(bridge.binding))}: {bridge.reason}")
 
 
 def _lines(wanted: Sequence[Leftover]) -> list[str]:
@@ -107,7 +110,7 @@ def _lines(wanted: Sequence[Leftover]) -> list[str]:
 
 
 def _verdict(removed: CleanupResult) -> list[str]:
-    lines = [f"  still there: {safe(str(binding))}" for binding in removed.left] or ["Removed."]
+    lines = [f"  still there: {safe(str(binding))}" for binding in removed.remaining] or ["Removed."]
     return [*lines, *([f"Audit log: head {removed.audit_head}"] if removed.audit_head else [])]
 
 

@@ -103,10 +103,10 @@ class Until(click.ParamType[Expiry]):
         """Parse, or fail with what was expected."""
         if isinstance(value, Expiry):
             return value
-        found = _SPAN.fullmatch(value)
-        if found is None:
+        match = _SPAN.fullmatch(value)
+        if match is None:
             return Expiry(Moment().convert(value, param, ctx))
-        count, unit = int(found[1]), found[2]
+        count, unit = int(match[1]), match[2]
         if unit in _MINUTES:
             return Expiry(moment() + datetime.timedelta(minutes=count * _MINUTES[unit]))
         return Expiry(moment().date() + datetime.timedelta(days=count * _DAYS[unit]))
@@ -122,8 +122,8 @@ def project() -> "FoundProject | None":
         # What a shell asks while somebody types has no room for the problems of a file.
         typing = context is not None and context.resilient_parsing
         settings.project = (None if typing else project_of(),)
-        for found in filter(None, settings.project):
-            debug(f"project file: {found.file}")
+        for project_file in filter(None, settings.project):
+            debug(f"project file: {project_file.file}")
     return settings.project[0]
 
 
@@ -138,8 +138,8 @@ def from_project(field: str, otherwise: Any) -> Callable[[], Any]:
     """A default that the project file can set."""
 
     def default() -> Any:
-        found = project()
-        value = None if found is None else getattr(found.said, field)
+        project_file = project()
+        value = None if project_file is None else getattr(project_file.project, field)
         return otherwise if value is None else value
 
     return default
@@ -147,8 +147,8 @@ def from_project(field: str, otherwise: Any) -> Callable[[], Any]:
 
 def project_path() -> str:
     """Where the manifests are if no PATH is given."""
-    found = project()
-    return (None if found is None else found.path) or "."
+    project_file = project()
+    return (None if project_file is None else project_file.path) or "."
 
 
 def user_connections() -> str | None:
@@ -470,7 +470,7 @@ def gathered(
 
 def with_options(options: tuple[Decorator, ...]) -> Decorator:
     """All of them, listed by ``--help`` in the given order."""
-    return lambda function: functools.reduce(lambda made, option: option(made), reversed(options), function)
+    return lambda function: functools.reduce(lambda decorated, option: option(decorated), reversed(options), function)
 
 
 #: Everything about reaching clusters, handed over as ``connection``.

@@ -461,9 +461,9 @@ class _Deeds:
         except WorkflowError as error:
             self.held_back.append(f"what dead runs left stays: {error}")
             return
-        self.removed = sum(len(run.bindings) for run in dead) - len(removal.left)
-        if removal.left:
-            self.held_back.append(f"{len(removal.left)} bindings of dead runs could not be removed")
+        self.removed = sum(len(run.bindings) for run in dead) - len(removal.remaining)
+        if removal.remaining:
+            self.held_back.append(f"{len(removal.remaining)} bindings of dead runs could not be removed")
         if removal.unrecorded:
             self.held_back.append(f"what was removed could not be written down: {removal.unrecorded}")
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
-from reconciler.app.connections import cure, told, unstated
+from reconciler.app.connections import cure, flavor_words, unstated
 from reconciler.app.options import ConnectionOptions, Tell, ignore
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.app.session import Target, live, refuse_another_time, snapshot_cluster
@@ -140,7 +140,7 @@ def read_live(declaration: ClusterDeclaration, members: MemberConnections, names
         raise ClusterError("connection_unusable", error.message, error.advice) from error
     # What the store keeps, nobody looks at with the cluster at hand: names that mean others must not get into it.
     if (shown := unstated(declaration, state)) is not None:
-        raise ClusterError("flavor_unstated", told(shown), cure(shown))
+        raise ClusterError("flavor_unstated", flavor_words(shown), cure(shown))
     return state
 
 
