@@ -84,15 +84,15 @@ def who_can_command(
     """
     wanted = asked_operation(operation, pattern)
     groups = wanted is AclOperation.READ and pattern.resource_type in (ResourceType.TOPIC, ResourceType.GROUP)
-    found = [
-        with_condition(view, lambda one: who_can(one.authorizer, wanted, pattern))
+    states = [
+        with_condition(view, lambda view: who_can(view.authorizer, wanted, pattern))
         for view in access_views(request, connection, groups=groups, tell=info_note)
     ]
     if output == "json":
-        made = access.holders_table if settings.table else access.holders_document
-        out_json(OutputKind.WHO_CAN, made(wanted, pattern, found))
+        document_of = access.holders_table if settings.table else access.holders_document
+        out_json(OutputKind.WHO_CAN, document_of(wanted, pattern, states))
     else:
-        out(access.holders_lines(wanted, pattern, found, style_for(sys.stdout)))
+        out(access.holders_lines(wanted, pattern, states, style_for(sys.stdout)))
     return Exit.OK
 
 
@@ -128,15 +128,17 @@ def explain_command(
             "User:* is not a principal: a request comes from one principal", "ask can-i User:*", Exit.USAGE
         )
     views = access_views(request, connection, beside=True, tell=info_note)
-    found = [questions.ask(view, who, wanted, pattern, address) for view in views]
+    answers = [questions.ask(view, who, wanted, pattern, address) for view in views]
     if client_id is not None:
         client = Client(who, client_id)
         states = quota_views(request, connection)  # what there is to note was noted with the first reading
-        found = [replace(one, limits=ClientLimits(view, client)) for one, view in zip(found, states, strict=True)]
+        answers = [
+            replace(answered, limits=ClientLimits(view, client)) for answered, view in zip(answers, states, strict=True)
+        ]
     if output == "json":
-        out_json(OutputKind.EXPLAIN, questions.explain_document(found))
+        out_json(OutputKind.EXPLAIN, questions.explain_document(answers))
     else:
-        out(questions.explain_lines(found, style_for(sys.stdout)))
+        out(questions.explain_lines(answers, style_for(sys.stdout)))
     return Exit.OK
 
 
@@ -174,16 +176,16 @@ def access_command(
         raise CommandError("User:* is nobody", "omit PRINCIPAL: everybody else has a section", Exit.USAGE)
     kind = ResourceType[resource_type.upper().replace("-", "_")] if resource_type else None
     names = matrix and kind in (None, ResourceType.TOPIC)
-    found = access_views(request, connection, topic_names=names, beside=not matrix, groups=not matrix, tell=info_note)
+    views = access_views(request, connection, topic_names=names, beside=not matrix, groups=not matrix, tell=info_note)
     style = style_for(sys.stdout)
     if matrix:
-        tables = [with_condition(view, lambda one: matrix_of(one, kind or ResourceType.TOPIC, who)) for view in found]
+        tables = [with_condition(view, lambda view: matrix_of(view, kind or ResourceType.TOPIC, who)) for view in views]
         if output == "json":
             out_json(OutputKind.ACCESS_MATRIX, matrix_table(tables) if settings.table else matrix_document(tables))
         else:
             out(matrix_lines(tables, style), whole=True)
         return Exit.OK
-    held = [with_condition(view, lambda one: access.holdings(one, who, kind, found)) for view in found]
+    held = [with_condition(view, lambda view: access.holdings(view, who, kind, views)) for view in views]
     if output == "json":
         out_json(OutputKind.ACCESS, access.access_table(held) if settings.table else access.access_documents(held))
     else:

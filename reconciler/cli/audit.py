@@ -70,18 +70,18 @@ def verify(
     With the topic, a log that was deleted, emptied or begun anew is found too. Exit status 4 if the log is not as it
     was written, or is not there.
     """
-    found = verify_audit(file, heads, cluster=cluster, topic=_topic(audit), path=path, connection=connection)
+    check = verify_audit(file, heads, cluster=cluster, topic=_topic(audit), path=path, connection=connection)
     if output == "json":
-        out_json(OutputKind.AUDIT_VERIFY, AUDIT_CHECK.write(found))
+        out_json(OutputKind.AUDIT_VERIFY, AUDIT_CHECK.write(check))
     else:
         style = style_for(sys.stdout)
-        lines = [style("error", f"  {safe(text)}") for text in found.problems]
-        verdict = "intact" if found.intact else "not as it was written"
-        copied = "" if found.copied is None else f", {found.copied} of them in the topic"
-        out([*lines, f"{safe(found.file)}: {verdict}. {found.lines} lines{copied}, head {found.head}"])
-    for note in found.notes:
+        lines = [style("error", f"  {safe(text)}") for text in check.problems]
+        verdict = "intact" if check.intact else "not as it was written"
+        copied = "" if check.copied is None else f", {check.copied} of them in the topic"
+        out([*lines, f"{safe(check.file)}: {verdict}. {check.lines} lines{copied}, head {check.head}"])
+    for note in check.notes:
         info(f"note: {note}")
-    return Exit.OK if found.intact else Exit.STALE
+    return Exit.OK if check.intact else Exit.STALE
 
 
 @command.command("list", short_help="List what was done, by whom, approved by whom")
@@ -112,12 +112,12 @@ def list_(
     read together. The operator and the proposer name themselves; the approvers signed. Exit status 4
     if a line does not follow the one before it: what is listed may then be altered.
     """
-    found, wrong = list_audit(files, AuditQuestion(*one_topic_and_principal(subjects), by, since))
+    entries, wrong = list_audit(files, AuditQuestion(*one_topic_and_principal(subjects), by, since))
     if output == "json":
-        document = {"entries": [AUDIT_ENTRY.write(one) for one in found], "problems": list(wrong)}
+        document = {"entries": [AUDIT_ENTRY.write(entry) for entry in entries], "problems": list(wrong)}
         out_json(OutputKind.AUDIT_LIST, document)
     else:
-        out(entry_lines(found))
+        out(entry_lines(entries))
     for text in wrong:
         error(text, "reconciler audit verify says more")
     return Exit.STALE if wrong else Exit.OK

@@ -39,11 +39,11 @@ def _set_verbose(context: click.Context, option: click.Parameter, value: bool) -
     if value:
         settings.verbose = True
         listen()
-        for one in context.command.params:
-            names = one.envvar if isinstance(one.envvar, list) else []
+        for parameter in context.command.params:
+            names = parameter.envvar if isinstance(parameter.envvar, list) else []
             variable = next((name for name in names if os.environ.get(name)), None)
             if variable is not None:  # the name only: a value may be anything
-                debug(f"{variable} sets {max(one.opts, key=len)}, unless the command line does")
+                debug(f"{variable} sets {max(parameter.opts, key=len)}, unless the command line does")
 
 
 def _set_mode(context: click.Context, option: click.Parameter, value: int | None) -> None:
@@ -94,8 +94,10 @@ def program_options(*, hidden: bool = False) -> list[click.Parameter]:
     """The options; those after a command's name are ``hidden``, for the program's help lists them once."""
     defaults = _DEFAULTS if hidden else {}
     return [
-        click.Option(names, expose_value=False, is_eager=True, hidden=hidden, default=defaults.get(names[-1]), **said)
-        for names, said in _OPTIONS.items()
+        click.Option(
+            names, expose_value=False, is_eager=True, hidden=hidden, default=defaults.get(names[-1]), **attributes
+        )
+        for names, attributes in _OPTIONS.items()
     ]
 
 
@@ -241,7 +243,7 @@ def prepared(command: click.Command, words: tuple[str, ...]) -> click.Command:
         if _settable(option):
             option.envvar = _variables(words, _long(option)) if option.envvar is None else option.envvar
     if options and words:
-        best = next((one for one in options if variables(one)), None)
+        best = next((option for option in options if variables(option)), None)
         names = () if best is None else variables(best)
         ours = _EPILOGUE_WITHOUT if best is None else _EPILOGUE
         command.epilog = (
@@ -296,7 +298,11 @@ def variables(option: click.Option) -> tuple[str, ...]:
 
 
 def _options(command: click.Command) -> list[click.Option]:
-    return [one for one in command.params if isinstance(one, click.Option) and one.name not in ("version", "help")]
+    return [
+        parameter
+        for parameter in command.params
+        if isinstance(parameter, click.Option) and parameter.name not in ("version", "help")
+    ]
 
 
 def _settable(option: click.Option) -> bool:
@@ -310,7 +316,7 @@ def _telling(callback: Callable[..., Any], words: tuple[str, ...]) -> Callable[.
     """A command that first says which variables set its options, and which do not although they are called so."""
 
     @functools.wraps(callback)
-    def told(*arguments: Any, **more: Any) -> Any:
+    def wrapper(*arguments: Any, **more: Any) -> Any:
         context = click.get_current_context()
         ignored = dict(_ignored(context, words))
         for variable, option in ignored.items():
@@ -320,7 +326,7 @@ def _telling(callback: Callable[..., Any], words: tuple[str, ...]) -> Callable[.
             progress("from the environment: " + ", ".join(f"{name} sets --{option}" for name, option in sets.items()))
         return callback(*arguments, **more)
 
-    return told
+    return wrapper
 
 
 def _ignored(context: click.Context, words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -336,8 +342,10 @@ def _sets(context: click.Context | None) -> Iterator[tuple[str, str]]:
     """Variables from which options of the command, or of the program, have their value."""
     given: set[str] = set()
     while context is not None:
-        sources = {one: context.get_parameter_source(str(one.name)) for one in context.command.params}
-        given |= {_called(one) for one, source in sources.items() if source is click.ParameterSource.COMMANDLINE}
+        sources = {parameter: context.get_parameter_source(str(parameter.name)) for parameter in context.command.params}
+        given |= {
+            _called(parameter) for parameter, source in sources.items() if source is click.ParameterSource.COMMANDLINE
+        }
         for option in _options(context.command):
             if sources[option] is click.ParameterSource.ENVIRONMENT and _long(option) not in given:
                 yield next(name for name in variables(option) if os.environ.get(name)), _long(option)

@@ -21,10 +21,10 @@ from reconciler.results import OutputKind
 def _release(_context: click.Context, _parameter: click.Parameter, text: str | None) -> tuple[int, int] | None:
     if text is None:
         return None
-    found = re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,2})(\.[0-9]{1,2})?", text, re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"([0-9]{1,2})\.([0-9]{1,2})(\.[0-9]{1,2})?", text, re.ASCII)
+    if match is None:
         raise click.BadParameter(f"{text!r} is no release of Kafka: write it as 4.4")
-    return int(found[1]), int(found[2])
+    return int(match[1]), int(match[2])
 
 
 @click.command("doctor", short_help="Check connection, rights, authorizer and brokers")
@@ -62,12 +62,12 @@ def command(
     """
     if records != RecordOptions() and not canary:
         raise CommandError("only --canary changes something that could be recorded", status=Exit.USAGE)
-    found = diagnose(path, cluster, connection, canary=records if canary else None, upgrade=upgrade)
+    diagnosis = diagnose(path, cluster, connection, canary=records if canary else None, upgrade=upgrade)
     if output == "json":
-        out_json(OutputKind.DOCTOR, _document(found))
+        out_json(OutputKind.DOCTOR, _document(diagnosis))
     else:
-        out(_lines(found, style_for(sys.stdout)))
-    return Exit.OK if found.can_plan else Exit.ERROR
+        out(_lines(diagnosis, style_for(sys.stdout)))
+    return Exit.OK if diagnosis.can_plan else Exit.ERROR
 
 
 _AUTHORIZER: Final = {
@@ -78,9 +78,9 @@ _AUTHORIZER: Final = {
 _FIELDS: Final = {"principal": "principal", "allow-everyone-if-no-acl-found": "allowEveryoneIfNoAclFound"}
 
 
-def check_words(check: NeedCheck, found: Diagnosis) -> str:
+def check_words(check: NeedCheck, diagnosis: Diagnosis) -> str:
     """What is so, met or not."""
-    seen, may = found.inspection, "may" if check.met else "may not"
+    seen, may = diagnosis.inspection, "may" if check.met else "may not"
     texts = {
         "connection": f"connected to cluster {seen.cluster_id}, {counted(len(seen.brokers), 'broker')}",
         "authorizer": _AUTHORIZER[seen.authorizer],
@@ -113,32 +113,33 @@ def _version_words(check: NeedCheck) -> str:
     return check.detail if check.required else f"kafkaVersion is stated as {check.detail}; the cluster tells none"
 
 
-def _lines(found: Diagnosis, style: Style) -> Iterator[str]:
+def _lines(diagnosis: Diagnosis, style: Style) -> Iterator[str]:
     wrong, note = style("error", "wrong  "), style("warn", "note   ")
-    for check in found.checks:
+    for check in diagnosis.checks:
         mark = style("add", "ok     ") if check.met else wrong if check.required else note
-        yield f"{mark}{check_words(check, found)}"
-    for broker in found.inspection.brokers:
+        yield f"{mark}{check_words(check, diagnosis)}"
+    for broker in diagnosis.inspection.brokers:
         rack = f", rack {broker.rack}" if broker.rack else ""
         yield f"       broker {broker.id} at {broker.host}:{broker.port}{rack}"
-    if found.inspection.metadata_version is not None:
-        yield f"       metadata.version {found.inspection.metadata_version}"
+    if diagnosis.inspection.metadata_version is not None:
+        yield f"       metadata.version {diagnosis.inspection.metadata_version}"
 
 
 def _document(diagnosis: Diagnosis) -> dict[str, Any]:
-    found = diagnosis.inspection
+    inspection = diagnosis.inspection
     return {
-        "clusterId": found.cluster_id,
+        "clusterId": inspection.cluster_id,
         "brokers": [
-            {"id": broker.id, "host": broker.host, "port": broker.port, "rack": broker.rack} for broker in found.brokers
+            {"id": broker.id, "host": broker.host, "port": broker.port, "rack": broker.rack}
+            for broker in inspection.brokers
         ],
-        "controller": found.controller,
-        "authorizer": str(found.authorizer),
-        "operations": None if found.operations is None else sorted(found.operations),
-        "canListAcls": found.can_list_acls,
-        "canAlterAcls": found.can_alter_acls,
-        "metadataVersion": found.metadata_version,
-        "visibleTopics": found.visible_topics,
+        "controller": inspection.controller,
+        "authorizer": str(inspection.authorizer),
+        "operations": None if inspection.operations is None else sorted(inspection.operations),
+        "canListAcls": inspection.can_list_acls,
+        "canAlterAcls": inspection.can_alter_acls,
+        "metadataVersion": inspection.metadata_version,
+        "visibleTopics": inspection.visible_topics,
         "checks": [
             {
                 "check": str(check.need),

@@ -147,7 +147,7 @@ def _team_of(text: str | None) -> tuple[str | None, str | None]:
         return None, None
     context = click.get_current_context()
     name, _, principal = text.partition("=")
-    option = next(one for one in context.command.params if one.name == "team")
+    option = next(parameter for parameter in context.command.params if parameter.name == "team")
     return _TEAM.convert(name, option, context), _PRINCIPAL.convert(principal, option, context) if principal else None
 
 

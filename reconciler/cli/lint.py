@@ -100,10 +100,10 @@ def command(
         terms = (request, connection, keeping, output)
         return int(fixes.fix(*terms, also) if fix else fixes.minimise(*terms))
     if smaller:
-        found = minimise(request, connection, tell=info_note)
+        states = minimise(request, connection, tell=info_note)
         if output == "json":
-            out_json(OutputKind.LINT_SIMPLIFY, minimised_document(found))
-        for view, minimised in found if output == "text" else ():
+            out_json(OutputKind.LINT_SIMPLIFY, minimised_document(states))
+        for view, minimised in states if output == "text" else ():
             out(minimised_lines(view, minimised, style_for(sys.stdout)))
         return Exit.OK
     linted = lint(request, connection, principals=_principals(known_principals), base=guardrails, tell=info_note)
@@ -112,7 +112,7 @@ def command(
     else:
         out(lint_lines(linted, style_for(sys.stdout), expand=settings.expand))
     strict = _WARNING in also_fail_on((fail_on,), (_WARNING,), guardrails)
-    failed = any(one.has_errors or (strict and one.findings) for one in linted)
+    failed = any(state.has_errors or (strict and state.findings) for state in linted)
     return Exit.FAILED_CHECK if failed else Exit.OK
 
 

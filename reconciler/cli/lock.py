@@ -90,9 +90,9 @@ def command(
     stay, and each request on them is refused.
     """
     given = lock_terms(**terms)
-    with lockable(path, cluster, given, connection, info_note) as found:
-        ask(safe(f"Deny {given.principal} everything on cluster {found.target.name}?"), yes=yes)
-        locked = found.lock(records)
+    with lockable(path, cluster, given, connection, info_note) as opened:
+        ask(safe(f"Deny {given.principal} everything on cluster {opened.target.name}?"), yes=yes)
+        locked = opened.lock(records)
     if output == "json":
         out_json(OutputKind.LOCK, locked_document(locked))
     else:
@@ -124,8 +124,8 @@ def locked_lines(locked: Locked) -> list[str]:
 def other_lines(locked: Locked) -> list[str]:
     """Who may be the same and is not locked: a person decides."""
     return [
-        f"  perhaps the same, and not locked: {as_name(one.principal)} ({', '.join(one.signs)})"
-        for one in locked.others
+        f"  perhaps the same, and not locked: {as_name(other.principal)} ({', '.join(other.signs)})"
+        for other in locked.others
     ]
 
 
@@ -138,7 +138,7 @@ def locked_document(locked: Locked) -> dict[str, Any]:
         "brokers": locked.brokers or None,
         "gaps": list(locked.gaps),
         "notes": list(locked.notes),
-        "others": [{"principal": one.principal, "signs": list(one.signs)} for one in locked.others],
+        "others": [{"principal": other.principal, "signs": list(other.signs)} for other in locked.others],
         "doubt": locked.doubt or None,
         "auditHead": locked.audit_head or None,
     }
@@ -150,7 +150,7 @@ def lock_document(lock: Lock) -> dict[str, Any]:
     return {
         "principal": lock.principal,
         "whole": lock.whole,
-        "missing": [str(one) for one in lock.missing],
+        "missing": [str(denial) for denial in lock.missing],
         "since": moment_text(mark.since),
         "until": None if lock.until is None else moment_text(lock.until),
         "operator": mark.operator or None,
@@ -228,18 +228,18 @@ def locks_command(*, path: str | None, cluster: str | None, connection: Connecti
 
     Exit 1 if a lock denies only a part, or one that the operator's file demands is not on the cluster.
     """
-    found = list_locks(path, cluster, connection)
+    listed = list_locks(path, cluster, connection)
     if output == "json":
-        locks = [lock_document(one) for one in found.locks]
-        out_json(OutputKind.LOCKS, {"cluster": found.cluster, "locks": locks, "demanded": list(found.demanded)})
-        return Exit.OK if found.whole else Exit.ERROR
-    lines = [] if found.locks else [f"No principal is locked on {found.cluster}."]
-    for lock in found.locks:
-        missing = ", ".join(one.pattern.resource_type.name for one in lock.missing)
+        locks = [lock_document(lock) for lock in listed.locks]
+        out_json(OutputKind.LOCKS, {"cluster": listed.cluster, "locks": locks, "demanded": list(listed.demanded)})
+        return Exit.OK if listed.whole else Exit.ERROR
+    lines = [] if listed.locks else [f"No principal is locked on {listed.cluster}."]
+    for lock in listed.locks:
+        missing = ", ".join(denial.pattern.resource_type.name for denial in lock.missing)
         lines.append(f"{as_name(lock.principal)} {lock.marks[-1].words}{f'; not denied: {missing}' if missing else ''}")
     lines += [
         f"{as_name(name)} is to be locked by the operator's file, and is not: reconciler lock {name}"
-        for name in found.demanded
+        for name in listed.demanded
     ]
     out([safe(line) for line in lines])
-    return Exit.OK if found.whole else Exit.ERROR
+    return Exit.OK if listed.whole else Exit.ERROR

@@ -150,14 +150,14 @@ class Commands(CommandTable):
 
     def listed(self) -> dict[str, dict[str, str]]:
         """The core's headings with what parts and other packages add to them, then other headings."""
-        found = {heading: dict(table) for heading, table in COMMANDS.items()}
+        tables = {heading: dict(table) for heading, table in COMMANDS.items()}
         taken = {*self.table, *self.aliases}
         for rows in (own_commands(), other_commands()[0]):
             for name, row in rows.items():
                 if name not in taken:
-                    found.setdefault(row.heading, {})[name] = row.help
+                    tables.setdefault(row.heading, {})[name] = row.help
             taken |= rows.keys()
-        return {heading: table for heading, table in found.items() if table}
+        return {heading: table for heading, table in tables.items() if table}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Also the parts that are not installed, with the line that installs each."""

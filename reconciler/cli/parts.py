@@ -79,20 +79,20 @@ def own_commands() -> dict[str, CommandRow]:
 @cache
 def other_commands() -> tuple[dict[str, CommandRow], tuple[str, ...]]:
     """The commands of other packages, and what is wrong with tables that cannot be used."""
-    found: dict[str, CommandRow] = {}
+    rows: dict[str, CommandRow] = {}
     wrong: list[str] = []
     for plugin in plugins.names(GROUP):
         try:
             for name, row in plugins.load(GROUP, plugin).COMMANDS.items():
-                if name in found:
+                if name in rows:
                     wrong.append(f"{GROUP}: {plugin!r} has the command {name!r}, as another package")
                 else:
-                    found[name] = CommandRow(*row)
+                    rows[name] = CommandRow(*row)
         except plugins.PluginError as error:
             wrong.append(str(error))
         except (AttributeError, TypeError) as error:
             wrong.append(f"{GROUP}: {plugin!r} has no table of commands: {error}")
-    return found, tuple(wrong)
+    return rows, tuple(wrong)
 
 
 def missing() -> Iterator[tuple[str, InstallablePart]]:
@@ -106,8 +106,8 @@ def missing() -> Iterator[tuple[str, InstallablePart]]:
 def part_that_needs(package: str) -> InstallablePart | None:
     """The part with the smallest extra that has the package."""
     needs = {name: getattr(_module(name), "NEEDS", ()) for name in PARTS}
-    found = [name for name, packages in needs.items() if package in packages]
-    return PARTS[min(found, key=lambda name: len(needs[name]))] if found else None
+    names = [name for name, packages in needs.items() if package in packages]
+    return PARTS[min(names, key=lambda name: len(needs[name]))] if names else None
 
 
 def part_module(part: str, option: str) -> Any:

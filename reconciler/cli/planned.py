@@ -201,8 +201,8 @@ def report_plan(
 ) -> int:
     """Plan, print and save; the exit status."""
     planned = run_plan(path, cluster, planning, connection, ask_broker=ask_broker, tell=info_note)
-    known = known_matters(planned.before, planned.plan.terms.cluster, planned.plan.as_of, planned.base)
-    checks = replace(checks_of(planned), known=known)
+    matters = known_matters(planned.before, planned.plan.terms.cluster, planned.plan.as_of, planned.base)
+    checks = replace(checks_of(planned), known=matters)
     print_plan(
         planned.plan, checks, kind=OutputKind.PLAN, expand=settings.expand, output=output, servers=planned.servers
     )
@@ -229,18 +229,18 @@ def report_drift(
 ) -> int:
     """Print every difference; the exit status. ``past`` is a store of readings, audit logs, and authorizer logs."""
     drift = run_drift(path, cluster, connection, as_of=as_of, base=base, tell=info_note)
-    found = drift.plan
-    since, told = _since(found, *past)
+    plan = drift.plan
+    since, fields = _since(plan, *past)
     checks = Checks(cluster_tests=drift.cluster_tests)
     print_plan(
-        found,
+        plan,
         checks if drift.cluster_tests else None,
         expand=settings.expand,
         output=output,
         kind=OutputKind.DRIFT,
         servers=drift.servers,
         where=_where(path, cluster),
-        more=told,
+        more=fields,
     )
     if since and output != "json":
         out(since)
@@ -251,7 +251,7 @@ def report_drift(
     return worst(
         Exit.ERROR if drift.unjudged else Exit.OK,
         Exit.FAILED_CHECK if checks.stops else Exit.OK,
-        Exit.DIFFERENT if found.steps or found.skipped else Exit.OK,
+        Exit.DIFFERENT if plan.steps or plan.skipped else Exit.OK,
     )
 
 
@@ -262,7 +262,9 @@ def _since(
     if store is None:
         return [], {}
     part = part_module("history", "drift --store")
-    changes = [step.change for step in plan.steps] + [one.change for one in plan.skipped if one.change is not None]
+    changes = [step.change for step in plan.steps] + [
+        skipped.change for skipped in plan.skipped if skipped.change is not None
+    ]
     past = part.PastSources(store, audit, logs)
     lines, documents = part.drift_since(past, plan.terms.cluster, deleted_bindings(changes), created_bindings(changes))
     return lines, {"since": documents}

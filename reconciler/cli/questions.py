@@ -121,13 +121,13 @@ def asked_operation(operation: str, pattern: ResourcePattern) -> AclOperation:
     """The operation that a command line is about; ends the command if the resource has none such."""
     name = operation.upper().replace("-", "_")
     supported = SUPPORTED_OPERATIONS[pattern.resource_type]
-    if name not in {known.name for known in supported}:
+    if name not in {candidate.name for candidate in supported}:
         kind = pattern.resource_type.name
         if ":" in operation:
             raise _wrong(
                 f"{operation} is a principal, and an operation is expected here", "write the principal before it"
             )
-        listed = ", ".join(sorted(known.name for known in supported))
+        listed = ", ".join(sorted(candidate.name for candidate in supported))
         raise _wrong(f"{kind} has no operation {operation}", f"it has {listed}")
     return AclOperation[name]
 

@@ -38,12 +38,12 @@ def command() -> None:
 )
 def list_(*, path: str | None, cluster: str | None, connection: ConnectionOptions, output: str) -> None:
     """List the topics of which brokers are moving replicas, with what is left to copy."""
-    with reassignments(path, cluster, connection, tell=info_note) as found:
-        moves = sorted((*found.chosen, *found.others), key=lambda move: move.topic)
+    with reassignments(path, cluster, connection, tell=info_note) as unfinished:
+        moves = sorted((*unfinished.chosen, *unfinished.others), key=lambda move: move.topic)
         if output == "json":
             out_json(
                 OutputKind.REASSIGNMENTS_LIST,
-                {"cluster": found.target.name, "reassignments": moves_document(moves, found.outside)},
+                {"cluster": unfinished.target.name, "reassignments": moves_document(moves, unfinished.outside)},
             )
         elif moves:
             out(move_lines(moves, style_for(sys.stdout), expand=settings.expand))
@@ -88,21 +88,25 @@ def cancel(
     if bool(topics) == all_of_them:
         raise CommandError("say which: TOPIC, one or more, or --all", status=Exit.USAGE)
     named = None if all_of_them else topics
-    with reassignments(path, cluster, connection, topics=named, breaks=break_lease, tell=info_note) as found:
-        for name in sorted(found.outside) if all_of_them else ():
+    with reassignments(path, cluster, connection, topics=named, breaks=break_lease, tell=info_note) as unfinished:
+        for name in sorted(unfinished.outside) if all_of_them else ():
             info(f"left alone: topic {safe(name)} is outside the scope of these manifests")
-        if not found.is_nothing:
-            info_lines(move_lines(found.chosen, style_for(sys.stderr), expand=settings.expand))
-            ask(_question(found), yes=yes)
-        ended = Cancelled(()) if found.is_nothing else found.cancel(records)
+        if not unfinished.is_nothing:
+            info_lines(move_lines(unfinished.chosen, style_for(sys.stderr), expand=settings.expand))
+            ask(_question(unfinished), yes=yes)
+        ended = Cancelled(()) if unfinished.is_nothing else unfinished.cancel(records)
         if output == "json":
-            chosen = moves_document(found.chosen, found.outside)
-            document = {"cluster": found.target.name, "reassignments": chosen, "partitions": ends_document(ended.ends)}
+            chosen = moves_document(unfinished.chosen, unfinished.outside)
+            document = {
+                "cluster": unfinished.target.name,
+                "reassignments": chosen,
+                "partitions": ends_document(ended.ends),
+            }
             out_json(
                 OutputKind.REASSIGNMENTS_CANCEL,
                 {**document, "throttles": list(ended.throttles), "auditHead": ended.audit_head or None},
             )
-        elif found.is_nothing:
+        elif unfinished.is_nothing:
             out(["Nothing is moving."])
         else:
             out(end_lines(ended.ends, ended.throttles, style_for(sys.stdout)))
@@ -113,7 +117,7 @@ def cancel(
     return Exit.OK if ended.succeeded else Exit.ERROR
 
 
-def _question(found: Unfinished) -> str:
-    number = sum(len(move.moving) for move in found.chosen)
+def _question(unfinished: Unfinished) -> str:
+    number = sum(len(move.moving) for move in unfinished.chosen)
     what = f"Cancel the reassignment of {counted(number, 'partition')}" if number else "Remove the throttle"
-    return f"{what} on cluster {safe(found.target.name)}?"
+    return f"{what} on cluster {safe(unfinished.target.name)}?"

@@ -89,8 +89,8 @@ def examples_text(words: tuple[str, ...]) -> str:
 
 def recipes_of(words: tuple[str, ...]) -> str:
     """The paragraph of a command's help that names its recipes; empty if there are none."""
-    found = RECIPES.get(" ".join(words), ())
-    return f"Recipes in docs/how-to.md: {'; '.join(found)}.\n\n" if found else ""
+    recipes = RECIPES.get(" ".join(words), ())
+    return f"Recipes in docs/how-to.md: {'; '.join(recipes)}.\n\n" if recipes else ""
 
 
 # Two command lines for each command, as its help shows them.

@@ -45,9 +45,9 @@ def command(
     plan is marked as not verified.
     """
     plan, digest = saved_plan(plan_file)
-    found = NOT_VERIFIED
+    verified = NOT_VERIFIED
     if cluster is not None:
-        found = verify(
+        verified = verify(
             plan,
             path or connection.default_path,
             cluster,
@@ -59,14 +59,14 @@ def command(
     elif path or guardrails or base:
         raise CommandError("PATH, --guardrails and --base count with --cluster only", "add --cluster NAME", Exit.USAGE)
     if output == "json":
-        verification = verification_document(found.cluster, found.differences)
+        verification = verification_document(verified.cluster, verified.differences)
         out_json(OutputKind.SHOW, {**plan_report(plan), "fileDigest": digest, "verification": verification})
     else:
         style = style_for(sys.stdout)
-        out(verification_lines(found.cluster, found.differences, style))
+        out(verification_lines(verified.cluster, verified.differences, style))
         out(plan_lines(plan, style, expand=settings.expand, short_id=watched(sys.stdout)))
         out([style("dim", digest)])
-    return Exit.STALE if found.differences else Exit.OK
+    return Exit.STALE if verified.differences else Exit.OK
 
 
 @click.command("approve", short_help="Sign a saved plan as its approver")

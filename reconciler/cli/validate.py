@@ -63,38 +63,40 @@ def command(
         () if fail_on is None else (fail_on,), (change_options.GUARDRAILS,), base, guardrails
     )
     try:
-        found = validate(path, as_of, guardrails=guardrails, base=base)
-        if found.problems and output != "json":
-            raise InvalidManifestsError(found.problems)
+        validation = validate(path, as_of, guardrails=guardrails, base=base)
+        if validation.problems and output != "json":
+            raise InvalidManifestsError(validation.problems)
     except InvalidManifestsError as failure:
         if output != "json":
             raise
         out_json(OutputKind.VALIDATE, _document((), failure.problems, valid=False))
         return Exit.ERROR
     if output == "json":
-        problems = (*found.warnings, *found.problems)
-        document = _document(found.clusters, problems, found.touched, valid=found.valid, expand=settings.expand)
+        problems = (*validation.warnings, *validation.problems)
+        document = _document(
+            validation.clusters, problems, validation.touched, valid=validation.valid, expand=settings.expand
+        )
         out_json(OutputKind.VALIDATE, document)
     else:
-        _print(found, expand=settings.expand)
-    loosened = bool(failing) and change_options.weakened(*(one.checks for one in found.clusters))
-    return Exit.ERROR if found.problems else Exit.OK if found.valid and not loosened else Exit.FAILED_CHECK
+        _print(validation, expand=settings.expand)
+    loosened = bool(failing) and change_options.weakened(*(cluster.checks for cluster in validation.clusters))
+    return Exit.ERROR if validation.problems else Exit.OK if validation.valid and not loosened else Exit.FAILED_CHECK
 
 
-def _print(found: ManifestValidation, *, expand: bool) -> None:
+def _print(validation: ManifestValidation, *, expand: bool) -> None:
     style = style_for(sys.stdout)
-    if warnings := tuple(dict.fromkeys(found.warnings)):
+    if warnings := tuple(dict.fromkeys(validation.warnings)):
         out([*problems_text(warnings, heading=False, expand=expand).split("\n"), ""], whole=True)
-    out(review.guardrail_lines(review.together(one.checks.guardrails for one in found.clusters), style))
-    for names, lines in _cluster_lines(found.clusters, style, expand=expand):
+    out(review.guardrail_lines(review.together(cluster.checks.guardrails for cluster in validation.clusters), style))
+    for names, lines in _cluster_lines(validation.clusters, style, expand=expand):
         out([f"{_named(names)}: {lines[0]}", *lines[1:]])
-    if found.clusters and not found.tests_declared:
+    if validation.clusters and not validation.tests_declared:
         out([review.no_tests_line(style)])
-    if not found.clusters:
+    if not validation.clusters:
         out([style("warn", "no Cluster is declared: nothing can be compared with these manifests yet")])
-    if found.touched is not None and len(found.clusters) > 1:
-        out([f"this change can touch: {', '.join(found.touched) or 'no cluster'}"])
-    if not found.valid:
+    if validation.touched is not None and len(validation.clusters) > 1:
+        out([f"this change can touch: {', '.join(validation.touched) or 'no cluster'}"])
+    if not validation.valid:
         out([style("error", "not valid: policy checks failed")])
     else:
         out([style("add", "valid")])
@@ -105,8 +107,8 @@ def _cluster_lines(
 ) -> Iterator[tuple[list[str], list[str]]]:
     """What is said of each cluster; in a fleet those of which the same is said share it, unless all is wanted."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    for one in clusters:
-        wanted = one.desired
+    for cluster in clusters:
+        wanted = cluster.desired
         over = _expired(wanted)
         expired = f", {over} expired" if over else ""
         counts = {"ACL": len(wanted.bindings), "topic": len(wanted.topics)}
@@ -114,11 +116,11 @@ def _cluster_lines(
             counts[PLURALS[kind].removesuffix("s")] = sum(not item.expired for item in items.values())
         counts_words = ", ".join(counted(count, noun) for noun, count in counts.items())
         declared = review.declared_lines(wanted, style) if expand else ()
-        lines = (f"{counts_words} declared{expired}", *declared, *checks_lines(one.checks, style, expand=expand))
+        lines = (f"{counts_words} declared{expired}", *declared, *checks_lines(cluster.checks, style, expand=expand))
         if expand or len(clusters) <= _EACH:
-            yield [one.name], list(lines)
+            yield [cluster.name], list(lines)
         else:
-            alike.setdefault(lines, []).append(one.name)
+            alike.setdefault(lines, []).append(cluster.name)
     yield from ((names, list(lines)) for lines, names in alike.items())
 
 
@@ -142,15 +144,15 @@ def _document(
     expand: bool = False,
 ) -> dict[str, object]:
     validated = {
-        one.name: ValidatedEntry(
-            len(one.desired.bindings),
-            len(one.desired.topics),
-            _expired(one.desired),
-            review.declared_entries(one.desired) if expand else (),
-            review.declared_topic_entries(one.desired) if expand else (),
-            checks_entry(one.checks),
+        cluster.name: ValidatedEntry(
+            len(cluster.desired.bindings),
+            len(cluster.desired.topics),
+            _expired(cluster.desired),
+            review.declared_entries(cluster.desired) if expand else (),
+            review.declared_topic_entries(cluster.desired) if expand else (),
+            checks_entry(cluster.checks),
         )
-        for one in clusters
+        for cluster in clusters
     }
     return VALIDATE.write(ValidateOutput(valid, validated, tuple(map(problem_entry, dict.fromkeys(problems))), touched))
 
@@ -198,8 +200,8 @@ def test_command(
         out_json(OutputKind.TEST, test_document(decided))
     else:
         _print_tests(decided, all_of_them=all_of_them)
-    stopping = any(result.stops for one in decided for result in one.claims) or any(
-        result.stops for one in decided for result in one.cluster_tests
+    stopping = any(result.stops for state in decided for result in state.claims) or any(
+        result.stops for state in decided for result in state.cluster_tests
     )
     return Exit.FAILED_CHECK if stopping else Exit.OK
 
@@ -208,7 +210,7 @@ def _print_tests(decided: list[TestedAccess], *, all_of_them: bool) -> None:
     style = style_for(sys.stdout)
     if not decided:
         out([style("warn", "no Cluster is declared: nothing can be tested with these manifests yet")])
-    out(review.guardrail_lines(review.together(one.guardrails for one in decided), style))
+    out(review.guardrail_lines(review.together(state.guardrails for state in decided), style))
     for view, results, _, of_cluster, unasked in decided:
         out([style("title", safe(view.words))])
         out(claims_lines(results, style, all_of_them=all_of_them))
