@@ -234,11 +234,11 @@ class _Ends:
 
     def notes(self) -> Iterator[str]:
         """What no edit of these manifests ends, what changed after the campaign was opened, and what is still open."""
-        left = sum(bool(right.through) and right.id not in self.decisions for right in self.campaign.rights)
-        if left and not self.campaign.due.over(self.at):
+        unanswered = sum(bool(right.through) and right.id not in self.decisions for right in self.campaign.rights)
+        if unanswered and not self.campaign.due.over(self.at):
             yield (
-                f"closed before it was due on {self.campaign.due}: {counted(left, 'right')} without an answer; until "
-                "then owners may answer, and you close it again"
+                f"closed before it was due on {self.campaign.due}: {counted(unanswered, 'right')} without an answer; "
+                "until then owners may answer, and you close it again"
             )
         for binding, end in self.fates.ends.items():
             if binding in self.given:

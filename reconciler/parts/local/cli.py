@@ -241,11 +241,11 @@ def _go_on(sandbox: Sandbox, manifests: str, *, keep: bool, seconds: float) -> I
         yield f"  {program} demo --keep"
         return
     reach = f"--cluster demo --connections {shown_path(sandbox.connections)}"
-    found = manifests.replace(PLACE, place)
+    path = manifests.replace(PLACE, place)
     yield "The broker stays up. Change what a team may do, then:"
     for line, purpose in (
-        (f"{program} plan {found} {reach}", "see what it would change"),
-        (f"{program} apply {found} {reach}", "plan, ask, perform"),
+        (f"{program} plan {path} {reach}", "see what it would change"),
+        (f"{program} apply {path} {reach}", "plan, ask, perform"),
         (f"{program} export {reach}", "the whole cluster as manifests"),
         (f"{program} sandbox down --name demo", "end it; nothing is left"),
     ):

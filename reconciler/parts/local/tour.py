@@ -560,10 +560,10 @@ class FleetTour:
 
     def _run(self, claim: str, words: tuple[str, ...], expected: Expected) -> TourStep:
         typed = _announced(["reconciler fleet"], words, self.show)
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        captured = io.StringIO()
+        with contextlib.redirect_stdout(captured), contextlib.redirect_stderr(captured):
             status = int(run(["fleet", *(word.replace(PLACE, str(self.directory)) for word in words)]))
-        output = tuple(said.getvalue().replace(str(self.directory), PLACE).splitlines())
+        output = tuple(captured.getvalue().replace(str(self.directory), PLACE).splitlines())
         for text in expected.shown(output):
             # A table is cut where it ends: its columns would not be seen in lines of their own.
             too_wide = words[0] == "query" and len(text) > WIDTH

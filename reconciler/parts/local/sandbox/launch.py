@@ -81,10 +81,10 @@ def _launcher() -> Path:
         if not os.access(launcher, os.X_OK):
             raise SandboxError(f"JAVA_HOME is {home}, but there is no Java in it.", _ADVICE)
         return launcher
-    found = shutil.which("java")
-    if found is None:
+    path = shutil.which("java")
+    if path is None:
         raise SandboxError("There is no Java: JAVA_HOME is not set and PATH has no `java`.", _ADVICE)
-    return Path(found)
+    return Path(path)
 
 
 def _settings_of(executable: Path) -> str:
@@ -97,14 +97,14 @@ def _settings_of(executable: Path) -> str:
 
 
 def _property(report: str, name: str) -> str:
-    found = re.search(rf"^\s*{re.escape(name)} = (.+)$", report, re.MULTILINE)
-    return found.group(1).strip() if found else _spoken_version(report) if name.endswith("version") else ""
+    match = re.search(rf"^\s*{re.escape(name)} = (.+)$", report, re.MULTILINE)
+    return match.group(1).strip() if match else _spoken_version(report) if name.endswith("version") else ""
 
 
 def _spoken_version(report: str) -> str:
     """The number in ``openjdk version "17.0.15"``, which also a Java without -XshowSettings prints."""
-    found = re.search(r'version "([0-9._]+)', report)
-    return found.group(1) if found else ""
+    match = re.search(r'version "([0-9._]+)', report)
+    return match.group(1) if match else ""
 
 
 def _feature_release(version: str) -> int:
@@ -400,15 +400,15 @@ def _place(program: Program) -> Path:
 
 def _make(archive: Path, program: Program, version: str, start: Start) -> None:
     with tempfile.TemporaryDirectory(prefix=f".{archive.stem}-", dir=archive.parent) as scratch:
-        made, directory, holder = Path(scratch, "classes.jsa"), Path(scratch, "sandbox"), state.this_process()
+        recording, directory, holder = Path(scratch, "classes.jsa"), Path(scratch, "sandbox"), state.this_process()
         with watched(directory, holder.pid, holder.started):
             spec = SandboxSpec(kafka_version=version)
-            sandbox = start(spec, replace(program, recording=made), directory, holder)
+            sandbox = start(spec, replace(program, recording=recording), directory, holder)
             begun = time.monotonic()
             state.end([node.process for node in sandbox.nodes if node.process], _PATIENCE_SECONDS)
             state.remove(directory)
-        if time.monotonic() - begun < _PATIENCE_SECONDS and made.exists():  # else it was killed as it wrote
-            made.rename(archive)
+        if time.monotonic() - begun < _PATIENCE_SECONDS and recording.exists():  # else it was killed as it wrote
+            recording.rename(archive)
 
 
 _CENTRAL = "https://repo1.maven.org/maven2/"

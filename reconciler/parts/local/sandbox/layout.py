@@ -277,12 +277,12 @@ def state_directory() -> Path:
 
 def _absolute(find: Callable[[], Path], variable: str) -> Path:
     try:
-        found = find()
+        path = find()
     except RuntimeError:  # what newer versions of platformdirs raise where older ones return "~/…"
-        found = Path()
-    if not found.is_absolute():
+        path = Path()
+    if not path.is_absolute():
         raise SandboxError(
             "There is no home directory: HOME is not set, and the system knows none for this user.",
             f"Set HOME, or {variable} to a directory that can be written to.",
         )
-    return found
+    return path

@@ -380,15 +380,15 @@ def claim(sandbox: Sandbox) -> None:
 
 def refuse_if_up(directory: Path) -> None:
     """Raises :class:`SandboxError` if a sandbox in this directory is up, partly up or starting."""
-    found = load(directory)
-    if found is None or found.condition() == "crashed":
+    sandbox = load(directory)
+    if sandbox is None or sandbox.condition() == "crashed":
         return
-    if found.condition() == "starting":
-        raise SandboxError(f"Sandbox {found.name} is just being started.", "Wait, or choose another name.")
-    advice = f"Choose another name, or end it: reconciler sandbox down --name {found.name}"
-    condition = found.condition()
+    if sandbox.condition() == "starting":
+        raise SandboxError(f"Sandbox {sandbox.name} is just being started.", "Wait, or choose another name.")
+    advice = f"Choose another name, or end it: reconciler sandbox down --name {sandbox.name}"
+    condition = sandbox.condition()
     state = "is already up" if condition == "up" else f"is {condition}"
-    raise SandboxError(f"Sandbox {found.name} {state} ({found.bootstrap}).", advice)
+    raise SandboxError(f"Sandbox {sandbox.name} {state} ({sandbox.bootstrap}).", advice)
 
 
 def remove(directory: Path) -> None:
@@ -397,8 +397,8 @@ def remove(directory: Path) -> None:
     if not directory.exists():
         raise not_up(directory.name)
     with _locked(directory.parent):
-        found = load(directory)
-        starter = found.starter if found else None
+        sandbox = load(directory)
+        starter = sandbox.starter if sandbox else None
         if starter and starter != this_process() and is_alive(starter):
             raise SandboxError(f"Sandbox {directory.name} is just being started.", f"Interrupt process {starter.pid}.")
         _discard(directory)
@@ -409,17 +409,17 @@ def remove_after(directory: str, pid: int, started: str) -> None:
     holder = Process(pid, started)
     while is_alive(holder):  # its files are closed, which is how we know, a moment before its pid is free
         time.sleep(_POLL_SECONDS)
-    found = load(Path(directory))
-    if found and found.holder == holder:
-        remove(found.directory)
+    sandbox = load(Path(directory))
+    if sandbox and sandbox.holder == holder:
+        remove(sandbox.directory)
 
 
 def stored(root: Path) -> list[Sandbox]:
     """Every sandbox that has a record, sorted by name."""
     if not root.is_dir():
         return []
-    found = [load(directory) for directory in sorted(root.iterdir())]
-    return [sandbox for sandbox in found if sandbox]
+    sandboxes = [load(directory) for directory in sorted(root.iterdir())]
+    return [sandbox for sandbox in sandboxes if sandbox]
 
 
 def not_up(name: str) -> SandboxError:
@@ -428,9 +428,9 @@ def not_up(name: str) -> SandboxError:
 
 
 def _discard(directory: Path) -> None:
-    if found := load(directory):
+    if sandbox := load(directory):
         # The data is deleted anyway: nothing is lost with a node that is killed, and a polite end takes seconds.
-        end([node.process for node in found.nodes if node.process], 0.0)
+        end([node.process for node in sandbox.nodes if node.process], 0.0)
     shutil.rmtree(directory)
 
 
