@@ -178,11 +178,11 @@ def _held_back(
     return _accepted_today(broken, "denied by a lock", result.test.origin, as_of)
 
 
-def _accepted_today(found: ClaimResult, reason: str, by: Origin, as_of: datetime.date) -> ClaimResult:
+def _accepted_today(result: ClaimResult, reason: str, by: Origin, as_of: datetime.date) -> ClaimResult:
     """A failure that stops nothing on that day, for a reason that stands at ``by``."""
     day = as_of.date() if isinstance(as_of, datetime.datetime) else as_of
-    test = dataclasses.replace(found.test, exception=StatedException(reason, Expiry(day), by))
-    return dataclasses.replace(found, standing=ClaimStatus.EXCEPTED, test=test)
+    test = dataclasses.replace(result.test, exception=StatedException(reason, Expiry(day), by))
+    return dataclasses.replace(result, standing=ClaimStatus.EXCEPTED, test=test)
 
 
 def _moments(
