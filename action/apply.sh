@@ -73,7 +73,7 @@ fi
 # What the base declares and this commit does not is still there without --allow-deletes: merged is not done.
 if [[ $performed == 0 ]] && ((${#compared[@]})); then
   reconciler plan "${compared[1]}" "${target[@]}" "${reach[@]}" "${options[@]}" --output json >"$OUT/base.json" 2>/dev/null || true
-  undone=$(python3 -I "$action/undone.py" "$OUT/result.json" "$OUT/base.json")
+  undone=$(python3 -IS "$action/undone.py" "$OUT/result.json" "$OUT/base.json")
   rm -f "$OUT/base.json"
   if [[ -n "$undone" ]]; then
     printf 'error: %s\n' "$undone" >&2

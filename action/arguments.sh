@@ -29,8 +29,9 @@ reconciler() { command reconciler --mode "$MODE" "$@"; }
 
 : "${MANIFESTS:=.}" "${OUT:=reconciler-out}"
 action=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-# Isolated, as every python here: else a json.py in the checkout would be run. The first word says that OUT may be emptied.
-mapfile -d '' -t found < <(MANIFESTS=$MANIFESTS OUT=$OUT python3 -I "$action/places.py")
+# Isolated, as every python here: else a json.py in the checkout would be run; and without packages, which none needs. The
+# first word says that OUT may be emptied.
+mapfile -d '' -t found < <(MANIFESTS=$MANIFESTS OUT=$OUT python3 -IS "$action/places.py")
 ((${#found[@]})) || exit 64
 mkdir -p "$OUT"
 # What an earlier run has left there must not pass for what this one found.
@@ -80,7 +81,7 @@ output() {
 
 # One field of a result, by python, which is there wherever reconciler is: a text as it is, all else as JSON.
 field() {
-  python3 -I -c '
+  python3 -IS -c '
 import json, sys
 value = json.load(open(sys.argv[1], encoding="utf-8")).get(sys.argv[2], "")
 print(value if isinstance(value, str) else json.dumps(value))' "$1" "$2"
@@ -94,7 +95,7 @@ output_field() {
 # A command that ended without a result: reports that leave it out would look as if it had found nothing. FILE has what it
 # said on standard error, or is the journal of an apply.
 failed() {
-  python3 -I "$action/failed.py" "$1" "$2" "${CLUSTER:-}" "${3:-}" >"$OUT/failed.json"
+  python3 -IS "$action/failed.py" "$1" "$2" "${CLUSTER:-}" "${3:-}" >"$OUT/failed.json"
 }
 
 # Whether a plan that ended with STATUS came to its end: then its result says all that speaks against it.

@@ -58,7 +58,7 @@ fi
 if [[ -n "${BASE:-}" ]]; then
   own_git rev-parse --git-dir >/dev/null 2>&1 || refuse "$MANIFESTS is in no repository, so BASE means nothing there"
   extracted=0
-  python3 -I "$action/base.py" "$checkout" "$BASE" "$prefix" "$base_directory" || extracted=$?
+  python3 -IS "$action/base.py" "$checkout" "$BASE" "$prefix" "$base_directory" || extracted=$?
   case $extracted in
     0) compared=(--base "$base_directory${prefix:+/$prefix}") ;;
     3) missing="the base commit $BASE has no manifests in ${prefix:-the repository}" ;;

@@ -51,7 +51,7 @@ fi
 output status "$status"
 report "${results[@]}"
 if ((!${#target[@]})) && [[ -s "$OUT/validate.json" ]]; then
-  python3 -I "$action/github.py" untouched "$OUT/validate.json" | tee -a "$OUT/comment.md" "${GITHUB_STEP_SUMMARY:-/dev/null}"
+  python3 -IS "$action/github.py" untouched "$OUT/validate.json" | tee -a "$OUT/comment.md" "${GITHUB_STEP_SUMMARY:-/dev/null}"
 fi
 tell_unjudged
 exit "$status"
