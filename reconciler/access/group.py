@@ -276,6 +276,9 @@ class BindingGroup:
         Names are found as they are asked for, and once: those of ``User:*`` are asked for with each principal.
         """
         texts = tuple(self.texts(host))
+        # Not all DENYs of a group again after each change of it.
+        if not self.may_say(1 << operation):
+            return ()
         if len(self.ordered) < _MANY_NAMES:
             return self._undenied(texts, operation)
         if self._allowed is None or len(self._allowed) >= _MOST_REMEMBERED:

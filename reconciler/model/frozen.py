@@ -7,12 +7,15 @@ kind by few changes, and shares the rest with it.
 import gc
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 V_co = TypeVar("V_co", covariant=True)
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 _Other = TypeVar("_Other")
+#: A layer is so many times as large as the one above it.
+_TIMES: Final = 16
+_ELSEWHERE: Final[Any] = object()
 #: New objects before the cyclic collector looks at them, instead of 700: some 20 MB, the most garbage that can wait.
 _NEW_OBJECTS: Final = 200_000
 
@@ -55,8 +58,8 @@ class FrozenMap(Mapping[str, V_co], Generic[V_co]):
 class Layers(Mapping[_Key, _Value]):
     """Immutable. To change one takes no copy of it: a thousand that come from one another have most in common.
 
-    The layers are dictionaries, the newest first, where ``None`` is for a key that is gone. Each is at most half as
-    large as the next one, so there are few of them, and an item is copied as often at most.
+    The layers are dictionaries, the newest first, where ``None`` is for a key that is gone. Each is at most a
+    sixteenth of the next one: a look-up takes up to four of 10,000 items, a change of one copies about 30.
     """
 
     __slots__ = ("_layers", "_length")
@@ -73,7 +76,7 @@ class Layers(Mapping[_Key, _Value]):
             (value is not None) - (self.get(key) is not None) for key, value in changed.items()
         )
         newest, below = {**changed}, self._layers
-        while below and len(below[0]) < 2 * len(newest):
+        while below and len(below[0]) < _TIMES * len(newest):
             newest, below = {**below[0], **newest}, below[1:]
         copy._layers = (newest, *below)
         return copy
@@ -86,8 +89,8 @@ class Layers(Mapping[_Key, _Value]):
     def get(self, key: _Key, /, default: _Value | _Other | None = None) -> _Value | _Other | None:
         """The value, or ``default`` without one."""
         for layer in self._layers:
-            if key in layer:
-                value = layer[key]
+            value = layer.get(key, _ELSEWHERE)
+            if value is not _ELSEWHERE:
                 return default if value is None else value
         return default
 
@@ -103,10 +106,11 @@ class Layers(Mapping[_Key, _Value]):
 
     def __iter__(self) -> Iterator[_Key]:
         """The keys, the oldest first."""
-        whole: dict[_Key, _Value | None] = {}
-        for layer in reversed(self._layers):
-            whole.update(layer)
-        return (key for key, value in whole.items() if value is not None)
+        for number, layer in reversed([*enumerate(self._layers)]):
+            newer = self._layers[:number]
+            for key, value in layer.items():
+                if value is not None and not any(key in other for other in newer):
+                    yield key
 
     def __len__(self) -> int:
         """How many keys there are."""

@@ -442,12 +442,15 @@ def test_guards_look_at_each_end_at_the_steps_that_it_matters_to(*, default_allo
 
 
 @pytest.mark.parametrize("default_allow", [None, False])
-def test_an_end_copies_no_rules_that_stay(*, default_allow: bool | None) -> None:
-    """Of one principal with many: what is put together of them grows with what ends."""
+@pytest.mark.parametrize("held", [_one_principal, _everybody])
+def test_an_end_copies_and_walks_no_rules_that_stay(
+    held: Callable[[int], list[AclBinding]], *, default_allow: bool | None
+) -> None:
+    """Of a principal with many, or of User:*: what is put together and looked through of them grows with what ends."""
     counts = []
     for size in (80, 320):
         declared, copied = {}, 0
-        for n, one in enumerate(_one_principal(size)):
+        for n, one in enumerate(held(size)):
             denied = one.entry.permission_type is AclPermissionType.DENY
             end = Expiry(TODAY + datetime.timedelta(days=n + 1)) if denied else None
             declared[one] = Declaration(ORIGIN, expires=end)
