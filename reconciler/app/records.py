@@ -209,7 +209,7 @@ def _is_of_a_fleet(file: str) -> bool:
     """Whether a file that is no plan of a cluster has the id of a fleet's."""
     try:
         document = json.loads(Path(file).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(document, dict) and "fleetId" in document
 
