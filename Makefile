@@ -115,6 +115,7 @@ reference: $(STAMP)
 	$(BIN)/python -m tests.integration.commands_page
 	$(BIN)/python -m tests.unit.access.lint_page
 	$(BIN)/python -m tests.security.laws_page
+	$(BIN)/python -m tests.unit.packages_page
 
 ## Resolve the lock files again from pyproject.toml (needs uv).
 lock:

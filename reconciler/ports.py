@@ -1,4 +1,4 @@
-"""What the core needs from outside. Implementations live in ``adapters``; each passes ``tests/contract``.
+"""What the core needs from outside. ``kafka``, ``snapshot`` and ``system`` implement it, and pass ``tests/contract``.
 
 An answer is never a guess: reading raises :class:`ClusterError` rather than returning less, and each item that
 was written gets an :class:`Answer` of its own, in the order in which it was asked.

@@ -1,4 +1,4 @@
-"""Changes to ordered steps, and the proof of the order. The order itself is the list in ``phase.py``."""
+"""Changes to ordered steps, and the proof of the order. The order itself is the list in ``plan/phase.py``."""
 
 from collections.abc import Collection, Iterable, Iterator
 from operator import attrgetter

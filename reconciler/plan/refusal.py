@@ -1,4 +1,4 @@
-"""A guard and what it refuses: values that each kind of resource makes and ``guards.py`` collects."""
+"""A guard and what it refuses: values that each kind of resource makes and ``plan/guards.py`` collects."""
 
 import datetime
 from collections.abc import Collection

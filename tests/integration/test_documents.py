@@ -16,6 +16,7 @@ from reconciler.model.topic import Topic
 from reconciler.parts.local.tour import BINDINGS, TOPICS
 from reconciler.snapshot.document import BrokerFacts, snapshot_text
 from tests.integration.commands_page import PAGES, described, every_command, refreshed
+from tests.unit import packages_page
 
 _ROOT = Path(__file__).parents[2]
 _PAGES = sorted([*_ROOT.glob("*.md"), *_ROOT.glob("docs/**/*.md")])
@@ -120,6 +121,11 @@ def test_the_map_of_packages_is_that_of_the_contracts_and_the_folders() -> None:
     assert rows == [name for layer in layers for name in layer.split(" | ")]
     package = {path.stem for path in (_ROOT / "reconciler").iterdir() if path.suffix == ".py" or path.is_dir()}
     assert set(rows) == package - {"__init__", "__main__", "__pycache__"}
+
+
+def test_the_list_of_files_is_current() -> None:
+    page = packages_page.PAGE.read_text(encoding="utf-8")
+    assert packages_page.refreshed(page) == page, "run make reference"
 
 
 @pytest.mark.parametrize("page", ["docs/packages.md", "docs/life-of-a-rule.md"])
