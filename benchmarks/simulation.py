@@ -85,6 +85,6 @@ def serve(
 ) -> None:
     """Run a server that acts on the cluster ``c`` until it is ``stopped``; inside :func:`simulated`."""
     options = ServeOptions("c=snapshot:memory", act=True, apply=ApplyOptions(lease=LeaseRequest("server")))
-    attendant, source = OnlyStoppable(stopped), DirectorySource(str(manifests))
-    loop = ServeLoop(source, [options], ConnectionOptions(), attendant, SystemClock(), history, interval, on_round)
+    supervisor, source = OnlyStoppable(stopped), DirectorySource(str(manifests))
+    loop = ServeLoop(source, [options], ConnectionOptions(), supervisor, SystemClock(), history, interval, on_round)
     loop.run(stopped, SimulatedWaiting(time))

@@ -6,12 +6,12 @@ in ``reconciler.parts.fleet.api``, which needs Spark.
 """
 
 from reconciler.app.access_checks import checks_of
-from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
+from reconciler.app.apply import ApplyOptions, Supervisor, Unattended, apply, apply_plan
 from reconciler.app.ask import quota_views
 from reconciler.app.cleanup import Cleanup, cleanup
 from reconciler.app.doctor import Diagnosis, diagnose
 from reconciler.app.export import Exported, PolicyProposal, export, propose_topic_policy
-from reconciler.app.lint import lint, minimise
+from reconciler.app.lint import lint, simplify
 from reconciler.app.manifests import guardrails_changed, load
 from reconciler.app.options import ConnectionOptions, PlanOptions, StateRequest
 from reconciler.app.plan import drift, plan
@@ -27,7 +27,6 @@ from reconciler.app.validate import ManifestValidation, validate
 __all__ = [
     "AccessState",
     "ApplyOptions",
-    "Attendant",
     "Cleanup",
     "ConnectionOptions",
     "Diagnosis",
@@ -38,6 +37,7 @@ __all__ = [
     "PolicyProposal",
     "RecordOptions",
     "StateRequest",
+    "Supervisor",
     "Target",
     "TestedAccess",
     "Unattended",
@@ -54,7 +54,6 @@ __all__ = [
     "guardrails_changed",
     "lint",
     "load",
-    "minimise",
     "open_any",
     "open_declared",
     "plan",
@@ -64,6 +63,7 @@ __all__ = [
     "run_tests",
     "save_plan",
     "saved_plan",
+    "simplify",
     "undo",
     "validate",
 ]

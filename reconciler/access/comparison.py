@@ -1,4 +1,4 @@
-"""Compare two interpretations of access for one principal: every name is in one region, every host in one class.
+"""Compare two interpretations of access for one principal: every name is in one resource set, every host in one class.
 
 The comparison is about what the APIs permit: a topic is also created and deleted by CREATE and DELETE on CLUSTER
 (``ControllerApis``), and an idempotent producer starts with IDEMPOTENT_WRITE on CLUSTER or WRITE on any topic.
@@ -19,14 +19,14 @@ from reconciler.access.names import (
     NO_EFFECT,
     AccessEffect,
     NameSet,
-    Region,
-    RegionEffect,
+    ResourceEffect,
+    ResourceSet,
     has_names,
     inside,
     literal,
     shortest_name,
 )
-from reconciler.access.regions import EffectAt, NodeTree, RegionClasses, Regions
+from reconciler.access.resource_sets import EffectAt, NodeTree, ResourceClasses, ResourceSets
 from reconciler.model.acl import CLUSTER_NAME, WILDCARD, WILDCARD_PRINCIPAL, AclOperation, ResourceType
 from reconciler.model.flavor import KafkaVersion, supported
 
@@ -87,7 +87,7 @@ class _Shared(NamedTuple):
     ``effects`` are by a principal's own masks, the same for all zones where ``User:*`` has the same masks.
     """
 
-    region: Region
+    resources: ResourceSet
     name: str | None
     effects: dict[Masks, AccessEffect]
 
@@ -122,8 +122,8 @@ class _OfEveryone:
     def _shared(self, zone: NameSet) -> _Shared:
         effects = self._effects.setdefault(self._groups.masks(zone), {})
         if zone.kind == LITERAL:
-            return _Shared(Region(self._kind, zone), zone.text if has_names(self._kind, zone) else None, effects)
-        return _Shared(Region(self._kind, zone), shortest_name(self._kind, zone), effects)
+            return _Shared(ResourceSet(self._kind, zone), zone.text if has_names(self._kind, zone) else None, effects)
+        return _Shared(ResourceSet(self._kind, zone), shortest_name(self._kind, zone), effects)
 
 
 class UniformZones:
@@ -140,7 +140,7 @@ class UniformZones:
 
     def pieces(
         self, principal: str, kind: ResourceType, zones: Iterable[NameSet], effect_of: EffectOf
-    ) -> Iterator[Sequence[RegionEffect] | None]:
+    ) -> Iterator[Sequence[ResourceEffect] | None]:
         """For each zone its one piece, or none where it has no possible name; ``None`` if it is not uniform.
 
         ``effect_of`` is always the same, and depends on nothing but the interpretations.
@@ -164,7 +164,7 @@ class UniformZones:
                 effect = shared.effects.get(masks)
                 if effect is None:
                     effect = shared.effects[masks] = effect_of(principal, self._host, kind, zone)
-                yield (_new(RegionEffect, (ANY_HOST, shared.region, effect, self._host, shared.name)),)
+                yield (_new(ResourceEffect, (ANY_HOST, shared.resources, effect, self._host, shared.name)),)
 
     def _may_have_any(self, principal: str, kind: ResourceType) -> bool:
         # Rights on CLUSTER count on topics as well, and the other way round: who has any is compared in full.
@@ -333,8 +333,8 @@ class AccessComparison:
         *,
         unchanged: bool = False,
         hosts: Sequence[HostClass] | None = None,
-    ) -> list[RegionEffect]:
-        """The regions of ``zone`` with an effect, and with ``unchanged`` also those without; disjoint for each host.
+    ) -> list[ResourceEffect]:
+        """Resource sets of ``zone`` with an effect, and with ``unchanged`` also those without; disjoint for each host.
 
         ``hosts`` limits the comparison to some hosts; without it, it covers every possible host.
         """
@@ -343,35 +343,35 @@ class AccessComparison:
         if not nodes:
             return []
         classes = self.hosts(principal, resource_type, zone) if hosts is None else hosts
-        regions = self._spread(principal, resource_type, nodes, classes, unchanged=unchanged)
-        return list(self._with_hosts(regions, classes, recurring=hosts is None))
+        resource_sets = self._spread(principal, resource_type, nodes, classes, unchanged=unchanged)
+        return list(self._with_hosts(resource_sets, classes, recurring=hosts is None))
 
-    def by_other_type(self, principal: str, resource_type: ResourceType) -> list[RegionEffect]:
+    def by_other_type(self, principal: str, resource_type: ResourceType) -> list[ResourceEffect]:
         """What rights on CLUSTER permit on every topic, or WRITE on any topic on CLUSTER; of the state after."""
         of_topics = resource_type is ResourceType.TOPIC
-        region = Region(resource_type, ALL_NAMES if of_topics else CLUSTER_NAMES)
+        resources = ResourceSet(resource_type, ALL_NAMES if of_topics else CLUSTER_NAMES)
         rights = ON_EVERY_TOPIC if of_topics else IDEMPOTENT
         classes = self.hosts(principal, ResourceType.CLUSTER, CLUSTER_NAMES)
-        regions = RegionClasses[AccessEffect](lambda effect: bool(effect.gained))
+        resource_sets = ResourceClasses[AccessEffect](lambda effect: bool(effect.gained))
         for number, host in enumerate(classes):
             held = permitted_by_api(self.after, principal, host.sample, ResourceType.CLUSTER, CLUSTER_NAMES)
-            regions.add([(region, AccessEffect(held & rights, 0))], number)
-        return list(self._with_hosts(regions, classes, recurring=True))
+            resource_sets.add([(resources, AccessEffect(held & rights, 0))], number)
+        return list(self._with_hosts(resource_sets, classes, recurring=True))
 
     def _with_hosts(
-        self, regions: RegionClasses[AccessEffect], classes: Sequence[HostClass], *, recurring: bool
-    ) -> Iterator[RegionEffect]:
-        for (region, effect), where in regions.items():
-            self.work.spend(ROW + len(region.cuts))
-            # A region that the cuts use up holds no name, so nothing changes on it.
+        self, resource_sets: ResourceClasses[AccessEffect], classes: Sequence[HostClass], *, recurring: bool
+    ) -> Iterator[ResourceEffect]:
+        for (resources, effect), where in resource_sets.items():
+            self.work.spend(ROW + len(resources.cuts))
+            # A resource set that the cuts use up holds no name, so nothing changes on it.
             # A single name is one that a resource can have: nodes hold no others.
-            name = region.names.text if region.names.literal else self._shortest(region)
+            name = resources.names.text if resources.names.literal else self._shortest(resources)
             if name is not None and (alike := self._alike(where, classes, recurring=recurring)) is not None:
-                yield RegionEffect(alike, region, effect, where.example(classes), name)
+                yield ResourceEffect(alike, resources, effect, where.example(classes), name)
 
     def pieces_of_zones(
         self, principal: str, resource_type: ResourceType, zones: Sequence[tuple[NameSet, bool]]
-    ) -> Iterator[RegionEffect]:
+    ) -> Iterator[ResourceEffect]:
         """The ``pieces`` of several zones, each with what is ``unchanged``; quick where many principals are asked."""
         if self._uniform is None:
             host = self.classes(frozenset())[0].sample
@@ -388,8 +388,8 @@ class AccessComparison:
                     yield piece
 
     @staticmethod
-    def _shortest(region: Region) -> str | None:
-        return shortest_name(region.resource_type, region.names, region.cuts)
+    def _shortest(resources: ResourceSet) -> str | None:
+        return shortest_name(resources.resource_type, resources.names, resources.cuts)
 
     def _alike(self, where: ClassSet, classes: Sequence[HostClass], *, recurring: bool) -> Hosts | None:
         """The hosts of these classes; for ``recurring`` classes the same few come again and again."""
@@ -408,28 +408,28 @@ class AccessComparison:
         classes: Sequence[HostClass],
         *,
         unchanged: bool,
-    ) -> RegionClasses[AccessEffect]:
-        """Each region with its effect, and for which classes it is one."""
-        spread = RegionClasses[AccessEffect](lambda effect: unchanged or effect is not NO_EFFECT)
+    ) -> ResourceClasses[AccessEffect]:
+        """Each resource set with its effect, and for which classes it is one."""
+        spread = ResourceClasses[AccessEffect](lambda effect: unchanged or effect is not NO_EFFECT)
         if len(nodes) == 1:  # as in most changes
             self.work.spend(len(classes))
             for number, host in enumerate(classes):
                 effect = self.effect(principal, host.sample, resource_type, nodes[0])
-                spread.add([(Region(resource_type, nodes[0]), effect)], number)
+                spread.add([(ResourceSet(resource_type, nodes[0]), effect)], number)
             return spread
         tree = NodeTree(nodes)
         # On CLUSTER, entries on topics decide too (IDEMPOTENT_WRITE), and it never has more than a few nodes.
         many = len(classes) >= _MANY_CLASSES and resource_type is not ResourceType.CLUSTER
         if not many or classes[0].label != WILDCARD:
             for number, host in enumerate(classes):
-                spread.add(self._regions(principal, host, host, resource_type, tree).all(), number)
+                spread.add(self._resource_sets(principal, host, host, resource_type, tree).all(), number)
             return spread
         self._spread_touched(spread, principal, resource_type, tree, classes)
         return spread
 
     def _spread_touched(
         self,
-        spread: RegionClasses[AccessEffect],
+        spread: ResourceClasses[AccessEffect],
         principal: str,
         resource_type: ResourceType,
         tree: NodeTree,
@@ -438,28 +438,28 @@ class AccessComparison:
         """Hosts with the same rights on CLUSTER differ only where their own entries match."""
         touched = self._touched(principal, resource_type, tree.nodes)
         rights = [self._cluster_rights(principal, host, resource_type) for host in classes]
-        usual: dict[tuple[int, ...], Regions[AccessEffect]] = {}
+        usual: dict[tuple[int, ...], ResourceSets[AccessEffect]] = {}
         for number, host in enumerate(classes):
             if rights[number] not in usual:
-                usual[rights[number]] = self._regions(principal, classes[0], host, resource_type, tree)
-            regions = usual[rights[number]]
+                usual[rights[number]] = self._resource_sets(principal, classes[0], host, resource_type, tree)
+            resource_sets = usual[rights[number]]
             own = sorted({node for text in self._labels(principal, resource_type, host) for node in touched[text]})
             effect = self._effect_at(principal, host, host, resource_type, tree)
-            lacking, instead = regions.replaced(tree.spans(own), effect, wanted=spread.wanted)
+            lacking, instead = resource_sets.replaced(tree.spans(own), effect, wanted=spread.wanted)
             if rights[number] == rights[0]:
                 spread.lack(lacking, number)
             else:
                 self.work.spend(len(tree.nodes))
                 gone = set(lacking)
-                spread.add((item for item in regions.all() if item not in gone), number)
+                spread.add((item for item in resource_sets.all() if item not in gone), number)
             spread.add(instead, number)
         spread.usual(usual[rights[0]].all(), {number for number, right in enumerate(rights) if right != rights[0]})
 
-    def _regions(
+    def _resource_sets(
         self, principal: str, host: HostClass, on_cluster: HostClass, resource_type: ResourceType, tree: NodeTree
-    ) -> Regions[AccessEffect]:
+    ) -> ResourceSets[AccessEffect]:
         effect = self._effect_at(principal, host, on_cluster, resource_type, tree)
-        return Regions(resource_type, tree, effect, self.work)
+        return ResourceSets(resource_type, tree, effect, self.work)
 
     def _effect_at(
         self, principal: str, host: HostClass, on_cluster: HostClass, resource_type: ResourceType, tree: NodeTree

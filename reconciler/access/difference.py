@@ -19,8 +19,8 @@ from reconciler.access.names import (
     NO_EFFECT,
     AccessEffect,
     NameSet,
-    Region,
-    RegionEffect,
+    ResourceEffect,
+    ResourceSet,
     literal,
     meets,
     meets_any,
@@ -67,7 +67,7 @@ class InterpretationDifference:
         self.comparison = comparison
         self._pairs = pairs
         self._hidden = hidden
-        self._answers: dict[tuple[frozenset[object] | None, ...], list[RegionEffect]] = {}
+        self._answers: dict[tuple[frozenset[object] | None, ...], list[ResourceEffect]] = {}
         # Only groups (resource type and principal) whose bindings differ need a comparison: a difference of a few
         # bindings is fast, however many the cluster has.
         changed = {group for before, after in pairs for group in before.index.changed_groups(after.index)}
@@ -155,13 +155,13 @@ class InterpretationDifference:
     def _has_own(self, kind: ResourceType, principal: str) -> bool:
         return any(interpretation.index.bindings(kind, principal) for interpretation in self.comparison.interpretations)
 
-    def everyone_pieces(self) -> Iterator[RegionEffect]:
+    def everyone_pieces(self) -> Iterator[ResourceEffect]:
         """What changes for everybody else."""
         for kind, zones in self._everyone.items():
             for zone in zones:
                 yield from self.comparison.pieces(self.comparison.unnamed, kind, zone)
 
-    def own_pieces(self, principal: str) -> Iterator[RegionEffect]:
+    def own_pieces(self, principal: str) -> Iterator[ResourceEffect]:
         """What changes for one principal, and where nothing changes although it does for everybody else."""
         # Principals with the same entries share an answer: hundreds of them may meet hundreds of changed names. To find
         # out whether many entries are the same takes longer than to look at the few that meet such names.
@@ -196,7 +196,7 @@ class InterpretationDifference:
         """The types that its pieces can be of, and those that decide about them."""
         return _TYPES if principal in self._movers else self._reaching
 
-    def _own_pieces(self, principal: str) -> Iterator[RegionEffect]:
+    def _own_pieces(self, principal: str) -> Iterator[ResourceEffect]:
         for kind in self._kinds(principal):
             # Where everybody else's access changes, this principal needs a row even if its own does not change: the
             # row says that it is an exception.
@@ -395,7 +395,7 @@ class Witness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class DifferenceRow:
-    """What changes on a region; ``principal=None`` is everybody else: all who have no row or exception there.
+    """What changes on a resource set; ``principal=None`` is everybody else: all who have no row or exception there.
 
     ``reading`` is ``None`` if the row is certain. If only default-allow is unknown, other rows hold if it is off
     (``least``) or on (``most``). If entries are opaque or hosts doubtful, what holds for some of the truths that they
@@ -404,7 +404,7 @@ class DifferenceRow:
 
     principal: str | None
     hosts: Hosts
-    region: Region
+    resources: ResourceSet
     gained: frozenset[AclOperation]
     lost: frozenset[AclOperation]
     witness: Witness
@@ -412,11 +412,11 @@ class DifferenceRow:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Sort key: by resource type, everybody else first, then by region and hosts."""
-        region, principal = self.region, self.principal
-        # The parts of the region, not itself: tuples are compared quickly, and there may be a row for each principal.
-        who, where = (principal is not None, principal or ""), (region.names, region.cuts, self.hosts)
-        return (region.resource_type, who, where, sorted(self.gained), self.reading or "")
+        """Sort key: by resource type, everybody else first, then by resource set and hosts."""
+        resources, principal = self.resources, self.principal
+        # The parts of the resource set, not itself: tuples are compared quickly, and each principal may have a row.
+        who, where = (principal is not None, principal or ""), (resources.names, resources.cuts, self.hosts)
+        return (resources.resource_type, who, where, sorted(self.gained), self.reading or "")
 
 
 class AskedNames(NamedTuple):
@@ -575,7 +575,7 @@ def _own_rows(shift: InterpretationDifference, principal: str) -> Iterator[Diffe
         yield _row(principal, principal, piece)
 
 
-def _row(principal: str | None, example: str, piece: RegionEffect) -> DifferenceRow:
-    hosts, region, (gained, lost), host, name = piece
+def _row(principal: str | None, example: str, piece: ResourceEffect) -> DifferenceRow:
+    hosts, resources, (gained, lost), host, name = piece
     witness = _new(Witness, (example, host, name))
-    return DifferenceRow(principal, hosts, region, operations_in(gained), operations_in(lost), witness)
+    return DifferenceRow(principal, hosts, resources, operations_in(gained), operations_in(lost), witness)

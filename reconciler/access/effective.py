@@ -1,4 +1,4 @@
-"""What a principal may do, and who may do an operation: exact, as regions of names and sets of hosts."""
+"""What a principal may do, and who may do an operation: exact, as resource sets of names and sets of hosts."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,8 +15,8 @@ from reconciler.access.interpretation import Interpretation, unnamed_principal
 from reconciler.access.names import (
     ALL_NAMES,
     NameSet,
-    Region,
-    RegionEffect,
+    ResourceEffect,
+    ResourceSet,
     has_names,
     inside,
     names_of,
@@ -40,7 +40,7 @@ _TYPES: Final = tuple(kind for kind in ResourceType if kind >= ResourceType.TOPI
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Operations that a principal has on a region; ``principal=None`` is everybody else.
+    """Operations that a principal has on a resource set; ``principal=None`` is everybody else.
 
     Everybody else means all principals that have no row of their own on those names and are not listed as lacking
     access. ``host`` and ``name`` are an example. ``certain`` is false if the row depends on default-allow or on entries
@@ -49,7 +49,7 @@ class Access:
 
     principal: str | None
     hosts: Hosts
-    region: Region
+    resources: ResourceSet
     operations: frozenset[AclOperation]
     host: str
     name: str
@@ -57,22 +57,25 @@ class Access:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """Sort key: by resource type, everybody else first, then by principal, region and hosts."""
+        """Sort key: by resource type, everybody else first, then by principal, resource set and hosts."""
         who = (self.principal is not None, self.principal or "")
-        return (self.region.resource_type, *who, self.region, self.hosts, sorted(self.operations), self.certain)
+        return (self.resources.resource_type, *who, self.resources, self.hosts, sorted(self.operations), self.certain)
 
 
-def access_of(authorizer: Authorizer, principal: str, within: Iterable[Region] | None = None) -> list[Access]:
+def access_of(authorizer: Authorizer, principal: str, within: Iterable[ResourceSet] | None = None) -> list[Access]:
     """Everything that a principal may do, including through ``User:*`` and default-allow; sorted.
 
-    With ``within`` on the names around these regions alone. A super user may do everything and has no rows: check
+    With ``within`` on the names around these resource sets alone. A super user may do everything and has no rows: check
     ``authorizer.super_users`` first.
     """
     # CLUSTER has one resource; every other type has unlimited names.
     zones = {kind: [CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES] for kind in _TYPES}
     if within is not None:
-        regions = tuple(within)
-        zones = {kind: outermost(region.names for region in regions if region.resource_type is kind) for kind in _TYPES}
+        resource_sets = tuple(within)
+        zones = {
+            kind: outermost(resources.names for resources in resource_sets if resources.resource_type is kind)
+            for kind in _TYPES
+        }
     return _readings(authorizer, lambda interpretation: _access_in(interpretation, principal, zones))
 
 
@@ -86,9 +89,9 @@ def _access_in(
                 yield _access(principal, piece)
 
 
-def _access(principal: str | None, piece: RegionEffect) -> Access:
+def _access(principal: str | None, piece: ResourceEffect) -> Access:
     operations = operations_in(piece.effect.gained)
-    return Access(principal, piece.hosts, piece.region, operations, piece.host, piece.name)
+    return Access(principal, piece.hosts, piece.resources, operations, piece.host, piece.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,7 @@ def _holders_in(
     for piece in comparison.pieces(unnamed, kind, names):
         if piece.effect.gained >> operation & 1:
             everybody = True
-            yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, piece.name)
+            yield Access(None, piece.hosts, piece.resources, frozenset({operation}), piece.host, piece.name)
     for principal in sorted(candidates(interpretation, operation, kind, names) - super_users - {WILDCARD_PRINCIPAL}):
         for zone in _zones(interpretation, principal, operation, kind, names):
             # Where everybody holds it, a principal without it is the exception and needs a row.
@@ -159,7 +162,7 @@ def _holders_in(
                 held = bool(piece.effect.gained >> operation & 1)
                 if held or everybody:
                     operations = frozenset({operation} if held else ())
-                    yield Access(principal, piece.hosts, piece.region, operations, piece.host, piece.name)
+                    yield Access(principal, piece.hosts, piece.resources, operations, piece.host, piece.name)
 
 
 def _reaches_all_topics(operation: AclOperation, kind: ResourceType) -> bool:
@@ -199,11 +202,11 @@ def _readings(authorizer: Authorizer, ask: Callable[[Interpretation], Iterator[A
 
 
 def _with_certainty(rows: Iterable[Access], possible: Iterable[Access]) -> Iterator[Access]:
-    others: dict[tuple[str | None, Region, Hosts], list[Access]] = {}
+    others: dict[tuple[str | None, ResourceSet, Hosts], list[Access]] = {}
     for row in possible:
-        others.setdefault((row.principal, row.region, row.hosts), []).append(row)
+        others.setdefault((row.principal, row.resources, row.hosts), []).append(row)
     for row in rows:
-        alike = others.get((row.principal, row.region, row.hosts))
+        alike = others.get((row.principal, row.resources, row.hosts))
         # Who lacks access in one interpretation alone has a row of each.
         if not alike or bool(alike[0].operations) is not bool(row.operations):
             yield replace(row, certain=False)
@@ -226,8 +229,8 @@ def _shared(
 # What many principals of one cluster may do: the same as ``access_of`` says, and what they have in common once.
 #
 # Under default-allow every name that some binding covers is an exception to what a principal may do, whoever has the
-# binding: each of a thousand principals has thousands of regions around names that are none of its business. But a
-# principal's own bindings decide only on the names that they cover. Elsewhere it is everybody else.
+# binding: each of a thousand principals has thousands of resource sets around names that are none of its business. But
+# a principal's own bindings decide only on the names that they cover. Elsewhere it is everybody else.
 
 #: Operations on CLUSTER that decide about every topic.
 _OF_CLUSTER: Final = (AclOperation.ALL, AclOperation.CREATE, AclOperation.DELETE)
@@ -239,11 +242,11 @@ _OTHER_TYPE: Final = {
 _Base: TypeAlias = "_OpenNames | None"
 
 
-class HeldRegion(NamedTuple):
-    """Operations on a region; not ``certain`` if they depend on default-allow or on entries that cannot be read."""
+class HeldResources(NamedTuple):
+    """Operations on a resource set; not ``certain`` if they depend on default-allow or on unreadable entries."""
 
     hosts: Hosts
-    region: Region
+    resources: ResourceSet
     operations: frozenset[AclOperation]
     certain: bool = True
 
@@ -259,9 +262,9 @@ class CommonAccess:
         self.everybody_else = unnamed_principal([least.index, most.index], authorizer.super_users)
         worlds = (least,) if least is most else (least, most)
         self._sides = [_InterpretedAccess(world, self.everybody_else) for world in worlds]
-        self._usual: dict[ResourceType, tuple[HeldRegion, ...]] = {}
+        self._usual: dict[ResourceType, tuple[HeldResources, ...]] = {}
 
-    def of(self, principal: str, kind: ResourceType) -> tuple[HeldRegion, ...]:
+    def of(self, principal: str, kind: ResourceType) -> tuple[HeldResources, ...]:
         """What a principal may do with resources of a type; the same object for all that may do what everybody may.
 
         A super user may do everything and has no rows.
@@ -273,20 +276,20 @@ class CommonAccess:
         return self._usual[kind]
 
 
-def _united(sides: Sequence[Iterable[RegionEffect]]) -> tuple[HeldRegion, ...]:
+def _united(sides: Sequence[Iterable[ResourceEffect]]) -> tuple[HeldResources, ...]:
     """The rows of every interpretation: operations of all are certain."""
     first, *others = (
-        [HeldRegion(row.hosts, row.region, _operations(row.effect.gained)) for row in rows] for rows in sides
+        [HeldResources(row.hosts, row.resources, _operations(row.effect.gained)) for row in rows] for rows in sides
     )
     for other in others:
-        # Not by a hash of the region, which may have thousands of cuts: what has the same names is nearly always equal.
-        rows: dict[tuple[NameSet, Hosts], list[HeldRegion]] = {}
+        # Not by a hash of the set, which may have thousands of cuts: what has the same names is nearly always equal.
+        rows: dict[tuple[NameSet, Hosts], list[HeldResources]] = {}
         for row in other:
-            rows.setdefault((row.region.names, row.hosts), []).append(row)
+            rows.setdefault((row.resources.names, row.hosts), []).append(row)
         united = []
         for row in first:
-            near = rows.get((row.region.names, row.hosts), [])
-            same = next((item for item in near if item.region == row.region), None)
+            near = rows.get((row.resources.names, row.hosts), [])
+            same = next((item for item in near if item.resources == row.resources), None)
             if same is None:
                 united.append(row._replace(certain=False))
                 continue
@@ -319,14 +322,14 @@ class _InterpretedAccess:
         other = {ResourceType.TOPIC: ResourceType.CLUSTER, ResourceType.CLUSTER: ResourceType.TOPIC}.get(kind, kind)
         return any(self._world.index.bindings(item, principal) for item in {kind, other})
 
-    def rows(self, principal: str, kind: ResourceType) -> list[RegionEffect]:
-        """As ``access_of``: regions and hosts on which the principal has the same operations."""
+    def rows(self, principal: str, kind: ResourceType) -> list[ResourceEffect]:
+        """As ``access_of``: resource sets and hosts on which the principal has the same operations."""
         base = self._base(principal, kind)
         rows = None if base is None else base.with_own(self._comparison, principal)
         return self._all(self._comparison, principal, kind) if rows is None else rows
 
     @staticmethod
-    def _all(comparison: AccessComparison, principal: str, kind: ResourceType) -> list[RegionEffect]:
+    def _all(comparison: AccessComparison, principal: str, kind: ResourceType) -> list[ResourceEffect]:
         zone = CLUSTER_NAMES if kind is ResourceType.CLUSTER else ALL_NAMES
         return comparison.pieces(principal, kind, zone)
 
@@ -360,27 +363,29 @@ class _OpenNames(NamedTuple):
     """
 
     kind: ResourceType
-    outer: RegionEffect
+    outer: ResourceEffect
     edges: list[NameSet]
-    inner: dict[NameSet, list[RegionEffect]]
+    inner: dict[NameSet, list[ResourceEffect]]
     cuts: dict[NameSet, list[NameSet]]
 
     @classmethod
-    def of(cls, comparison: AccessComparison, rows: Sequence[RegionEffect], kind: ResourceType) -> "_OpenNames | None":
-        """``None`` where the open names are not one region that is the same for all hosts."""
+    def of(
+        cls, comparison: AccessComparison, rows: Sequence[ResourceEffect], kind: ResourceType
+    ) -> "_OpenNames | None":
+        """``None`` where the open names are not one resource set that is the same for all hosts."""
         edges = [edge for edge in comparison.after.coverage(kind).edges_within(ALL_NAMES) if has_names(kind, edge)]
-        opened = [row for row in rows if row.region.names == ALL_NAMES]
+        opened = [row for row in rows if row.resources.names == ALL_NAMES]
         if len(opened) != 1 or opened[0].hosts != ANY_HOST or opened[0].effect.gained != comparison.supported[kind]:
             return None
         open_names = cls(kind, opened[0], edges, {}, {})
         for row in rows:
             if row is not open_names.outer:
-                edge = open_names.edge_around(row.region.names)
+                edge = open_names.edge_around(row.resources.names)
                 if edge is None:
                     return None
                 open_names.inner.setdefault(edge, []).append(row)
         cuts: dict[NameSet, list[NameSet]] = {edge: [] for edge in edges}
-        for cut in open_names.outer.region.cuts:
+        for cut in open_names.outer.resources.cuts:
             if (edge := open_names.edge_around(cut)) is None:
                 return None
             cuts[edge].append(cut)
@@ -392,7 +397,7 @@ class _OpenNames(NamedTuple):
         at = bisect_right(self.edges, names) - 1
         return self.edges[at] if at >= 0 and self.edges[at].contains(names) else None
 
-    def with_own(self, comparison: AccessComparison, principal: str) -> list[RegionEffect] | None:
+    def with_own(self, comparison: AccessComparison, principal: str) -> list[ResourceEffect] | None:
         """What a principal may do that has bindings of its own; ``None`` where its hosts divide the open names."""
         group = comparison.after.index.group(self.kind, principal)
         own = [key for key in group.ordered if has_names(self.kind, key)] if group is not None else []
@@ -400,30 +405,30 @@ class _OpenNames(NamedTuple):
         # With ranges, what is told of hosts depends on all hosts that entries name.
         hosts = comparison.hosts(principal, self.kind, ALL_NAMES)
         ranges = hosts if any("/" in host.label for host in hosts) else None
-        rows: list[RegionEffect] = []
+        rows: list[ResourceEffect] = []
         cuts: dict[NameSet, list[NameSet]] = {}
         for edge in touched:
             if edge is None:
                 return None
             cuts[edge] = [edge]
             for row in comparison.pieces(principal, self.kind, edge, hosts=ranges):
-                if row.region.names != edge or row.effect != self.outer.effect:
+                if row.resources.names != edge or row.effect != self.outer.effect:
                     rows.append(row)
                 elif row.hosts != ANY_HOST:
                     return None
                 else:  # as open as the names around it
-                    cuts[edge] = list(row.region.cuts)
+                    cuts[edge] = list(row.resources.cuts)
         rows += (row for edge, inner in self.inner.items() if edge not in touched for row in inner)
         if any(own_cuts != self.cuts.get(edge, [edge]) for edge, own_cuts in cuts.items()):
             return [*rows, *self._outer_with(cuts)]
         return [*rows, self.outer]
 
-    def _outer_with(self, changed: dict[NameSet, list[NameSet]]) -> Iterable[RegionEffect]:
+    def _outer_with(self, changed: dict[NameSet, list[NameSet]]) -> Iterable[ResourceEffect]:
         """The open names with other cuts in some edges; nothing if no name is left."""
         cuts = [cut for edge in self.edges for cut in changed.get(edge, self.cuts.get(edge, [edge]))]
-        region = Region(self.kind, ALL_NAMES, tuple(cuts))
-        if (name := shortest_name(self.kind, region.names, region.cuts)) is not None:
-            yield self.outer._replace(region=region, name=name)
+        resources = ResourceSet(self.kind, ALL_NAMES, tuple(cuts))
+        if (name := shortest_name(self.kind, resources.names, resources.cuts)) is not None:
+            yield self.outer._replace(resources=resources, name=name)
 
 
 # What all principals may do: their own ACLs decide on the names that these are about, and elsewhere all are alike.
@@ -501,11 +506,13 @@ class OwnAccess:
         }
         #: What a principal may do that no ACL names; sorted.
         self.everybody_else = _readings(authorizer, lambda world: _everybody_else_in(self._comparisons[id(world)]))
-        self._shared = frozenset(row.region.resource_type for row in self.everybody_else)
+        self._shared = frozenset(row.resources.resource_type for row in self.everybody_else)
 
-    def names(self, principal: str) -> list[Region]:
+    def names(self, principal: str) -> list[ResourceSet]:
         """Where its own ACLs decide what a principal may do, and nothing of everybody else counts; sorted."""
-        return [Region(kind, zone) for kind in _TYPES for zone in self._zones(principal, kind) if has_names(kind, zone)]
+        return [
+            ResourceSet(kind, zone) for kind in _TYPES for zone in self._zones(principal, kind) if has_names(kind, zone)
+        ]
 
     def rows(self, principal: str) -> list[Access]:
         """What it may do there, and elsewhere by an own ACL on another type of resource; sorted.
@@ -514,12 +521,14 @@ class OwnAccess:
         something.
         """
         rows = _readings(self._authorizer, partial(self._rows_in, principal))
-        held = {kind: sorted(row.region.names for row in rows if row.region.resource_type is kind) for kind in _TYPES}
+        held = {
+            kind: sorted(row.resources.names for row in rows if row.resources.resource_type is kind) for kind in _TYPES
+        }
         host = next(iter(self._comparisons.values())).classes(frozenset())[0].sample
-        for region in self.names(principal):
-            kind, name = region.resource_type, region.witness()
-            if kind in self._shared and name is not None and not inside(held[kind], region.names):
-                rows.append(Access(principal, ANY_HOST, region, frozenset(), host, name))
+        for resources in self.names(principal):
+            kind, name = resources.resource_type, resources.witness()
+            if kind in self._shared and name is not None and not inside(held[kind], resources.names):
+                rows.append(Access(principal, ANY_HOST, resources, frozenset(), host, name))
         return sorted(rows, key=lambda row: row.order)
 
     def _rows_in(self, principal: str, interpretation: Interpretation) -> Iterator[Access]:

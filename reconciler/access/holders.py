@@ -1,6 +1,6 @@
 """Holders of a duty: who may do it under its own name, and, where flows count, by which moves of records.
 
-Records are in *zones*, regions of topics that share no name, each with the move that brings them there. Whoever gets at
+Records are in *zones*, sets of topics that share no name, each with the move that brings them there. Whoever gets at
 a zone is looked up by name, once; so the work grows with the bindings, not with principals times topics.
 """
 
@@ -15,7 +15,7 @@ from reconciler.access.hosts import EXAMPLE_HOST
 from reconciler.access.names import (
     ALL_NAMES,
     NameSet,
-    Region,
+    ResourceSet,
     common,
     literal,
     meets,
@@ -35,9 +35,9 @@ _MANY: Final = 64
 
 
 class HeldRight(NamedTuple):
-    """One of some operations on some name of a region, with an example; ``moves``: how records get there, or from."""
+    """One of some operations on some resource of a set, with an example; ``moves``: how records get there, or from."""
 
-    region: Region
+    resources: ResourceSet
     request: AccessRequest
     moves: tuple[Hop, ...] = ()
 
@@ -46,7 +46,7 @@ class _DutyPart(NamedTuple):
     """An operation on a zone, with what everybody may do there."""
 
     operation: AclOperation
-    zone: Region
+    zone: ResourceSet
     rights: Rights
     everybodys: list[Piece]
 
@@ -74,10 +74,10 @@ class DutyHolders:
             if kind is _T.CLUSTER and some >> _O.IDEMPOTENT_WRITE & 1:
                 self._notice(_T.TOPIC, ALL_NAMES, EVERY)
             for operation in sorted(operations_in(some)):
-                rights, zone = reach.rights(kind, operation), Region(kind, names_of(item))
+                rights, zone = reach.rights(kind, operation), ResourceSet(kind, names_of(item))
                 self._zones.append(_DutyPart(operation, zone, rights, rights.everybodys(zone)))
         self._differs: dict[str, bool] = {}
-        topics = [Region(_T.TOPIC, names_of(item)) for item in duty.patterns if item.resource_type is _T.TOPIC]
+        topics = [ResourceSet(_T.TOPIC, names_of(item)) for item in duty.patterns if item.resource_type is _T.TOPIC]
         followed = [reading for bit, reading in ((_READ, True), (_WRITE, False)) if mask & bit]
         self._flows = [Flow(reach, topics, reading=item, trusted=trusted) for item in followed if flow and topics]
 
@@ -133,7 +133,7 @@ class DutyHolders:
             kind = zone.resource_type
             for piece in rights.pieces(principal, zone, everybodys):
                 if best is None or len(piece.name) < len(best.request.resource_name):
-                    best = HeldRight(piece.region, AccessRequest(principal, piece.host, operation, kind, piece.name))
+                    best = HeldRight(piece.resources, AccessRequest(principal, piece.host, operation, kind, piece.name))
         return best
 
     def _direct_of_all(self) -> HeldRight | None:
@@ -151,7 +151,7 @@ class DutyHolders:
             name = shortest_name(kind, names) if mask else None
             if name is not None:
                 operation = min(operations_in(mask))
-                return HeldRight(Region(kind, names), AccessRequest(principal, host, operation, kind, name))
+                return HeldRight(ResourceSet(kind, names), AccessRequest(principal, host, operation, kind, name))
         return None
 
 
@@ -159,39 +159,39 @@ def _of(right: HeldRight | None, principal: str) -> HeldRight | None:
     return None if right is None else right._replace(request=right.request._replace(principal=principal))
 
 
-# Where records could be, or could come from: regions of topics, each with the move that brings them there.
+# Where records could be, or could come from: sets of topics, each with the move that brings them there.
 
 
 class _Zone(NamedTuple):
     """Topics, and by which move of records of an earlier zone, ``before``; the first ones are what was asked about."""
 
-    region: Region
+    resources: ResourceSet
     move: Hop | None = None
     before: int = -1
 
 
 class _Zones:
-    """Regions of topics that share no name: of each one that is added, the names that are in none before."""
+    """Sets of topics that share no name: of each one that is added, the names that are in none before."""
 
     __slots__ = ("_lengths", "_literals", "_prefixes")
 
     def __init__(self) -> None:
-        #: By the prefix of a region the names inside it that are still in none, disjoint and sorted.
+        #: By the prefix of a resource set the names inside it that are still in none, disjoint and sorted.
         self._prefixes: dict[str, list[NameSet]] = {}
         self._lengths: list[int] = []
         self._literals: set[str] = set()
 
-    def new(self, region: Region) -> list[Region]:
-        """The parts of a region that are new; they are in it from now on."""
-        text, parts = region.names.text, [region]
-        if region.names.literal and text in self._literals:
+    def new(self, resources: ResourceSet) -> list[ResourceSet]:
+        """The parts of a resource set that are new; they are in it from now on."""
+        text, parts = resources.names.text, [resources]
+        if resources.names.literal and text in self._literals:
             return []
         for length in self._lengths:
             if length > len(text):
                 break
             if (rest := self._prefixes.get(text[:length])) is not None:
                 shared = ((part, names) for part in parts for names in meets([part.names], rest))
-                results = (common(part, Region(region.resource_type, names)) for part, names in shared)
+                results = (common(part, ResourceSet(resources.resource_type, names)) for part, names in shared)
                 parts = [part for part in results if part is not None]
                 if not parts:
                     return []
@@ -199,7 +199,7 @@ class _Zones:
             self._enter(part)
         return parts
 
-    def _enter(self, part: Region) -> None:
+    def _enter(self, part: ResourceSet) -> None:
         text = part.names.text
         if part.names.literal:
             self._literals.add(text)
@@ -237,7 +237,9 @@ class Flow:
         "zones",
     )
 
-    def __init__(self, reach: Reach, topics: Iterable[Region], *, reading: bool, trusted: Collection[str] = ()) -> None:
+    def __init__(
+        self, reach: Reach, topics: Iterable[ResourceSet], *, reading: bool, trusted: Collection[str] = ()
+    ) -> None:
         """Follow every move once."""
         self._reach, self._reading = reach, reading
         self._trusted = frozenset(trusted) | reach.known.super_users
@@ -249,16 +251,18 @@ class Flow:
         self._alike_moved = False
         #: The principals whose far topics are zones, and those of everybody that are none yet.
         self._written: set[str] = set()
-        self._far_remaining = self._far.everybodys(Region(_T.TOPIC))
+        self._far_remaining = self._far.everybodys(ResourceSet(_T.TOPIC))
         #: Share groups and their dead letter queues.
         self._groups = dict(reach.links.dead_letters or {})
         joining = reach.rights(_T.GROUP, _O.READ)
-        self._joined_by_all = {group: joining.everybodys(Region(_T.GROUP, literal(group))) for group in self._groups}
+        self._joined_by_all = {
+            group: joining.everybodys(ResourceSet(_T.GROUP, literal(group))) for group in self._groups
+        }
         self.zones: list[_Zone] = []
         self._there = _Zones()
-        for region in topics:
-            if region.witness() is not None:
-                self._add(region, None, -1)
+        for resources in topics:
+            if resources.witness() is not None:
+                self._add(resources, None, -1)
         named = [
             (kind, who) for kind, who in reach.world.index.group_keys() if ":" in who and who != WILDCARD_PRINCIPAL
         ]
@@ -267,7 +271,7 @@ class Flow:
         #: Those who have bindings on topics and get at no zone yet; like everybody on names that these are not about.
         self._undecided = dict.fromkeys(sorted(self._of_all - reach.known.super_users))
         own = ((who, piece) for who in self._undecided for piece in self._near.of(who).own)
-        self._own = ByNames((piece.region.names, (who, piece)) for who, piece in own)
+        self._own = ByNames((piece.resources.names, (who, piece)) for who, piece in own)
         self._start()
         for number, zone in enumerate(self.zones):  # grows meanwhile
             self._enter(number, zone)
@@ -287,20 +291,20 @@ class Flow:
         results = ((mover, via) for mover, via in self._reach.acting[1].items() if mover not in self._trusted)
         if self.zones and (first := next(results, None)) is not None:
             mover, via = first
-            self._add(Region(_T.TOPIC), Hop(HopKind.FLOW, mover, Region(_T.TOPIC), None, via=via), 0)
+            self._add(ResourceSet(_T.TOPIC), Hop(HopKind.FLOW, mover, ResourceSet(_T.TOPIC), None, via=via), 0)
 
-    def _add(self, region: Region, move: Hop | None, before: int) -> None:
-        self.zones += [_Zone(part, move, before) for part in self._there.new(region)]
+    def _add(self, resources: ResourceSet, move: Hop | None, before: int) -> None:
+        self.zones += [_Zone(part, move, before) for part in self._there.new(resources)]
 
     def _enter(self, number: int, zone: _Zone) -> None:
         """Everybody who gets at a zone and was at none before; and where they could move records."""
         if not self._reading:
             self._lost_letters(number, zone)
-        results = self._arriving(zone.region)
+        results = self._arriving(zone.resources)
         for principal in sorted(results):
             operation = _O.READ if self._reading else _O.WRITE
-            region, host, name = results[principal]
-            right = HeldRight(region, AccessRequest(principal, host, operation, _T.TOPIC, name), self.moves(number))
+            resources, host, name = results[principal]
+            right = HeldRight(resources, AccessRequest(principal, host, operation, _T.TOPIC, name), self.moves(number))
             self._held_rights[principal] = right
             self._undecided.pop(principal, None)
             if self._reading:
@@ -310,7 +314,7 @@ class Flow:
                     self._moved.add(mover)
                     self._move(number, mover, right.request)
 
-    def _arriving(self, zone: Region) -> dict[str, Piece]:
+    def _arriving(self, zone: ResourceSet) -> dict[str, Piece]:
         """Those who may READ, or else WRITE, some topic of a zone, and got at none before."""
         near, unnamed = self._near, self._reach.known.unnamed
         results: dict[str, Piece] = {}
@@ -343,12 +347,12 @@ class Flow:
         for at, row in enumerate(rows):
             for principal in sorted((row.principals or frozenset()) - self._written):
                 for piece in self._other_end(principal):
-                    if not (parts := self._there.new(piece.region)):
+                    if not (parts := self._there.new(piece.resources)):
                         continue
                     there = AccessRequest(principal, piece.host, operation, _T.TOPIC, piece.name)
                     both = (here, there) if self._reading else (there, here)
                     via = (*first, *self._reach.path(rows, at, principal))
-                    move = Hop(HopKind.FLOW, mover, piece.region, None, *both, via=via)
+                    move = Hop(HopKind.FLOW, mover, piece.resources, None, *both, via=via)
                     self.zones += [_Zone(part, move, number) for part in parts]
 
     def _other_end(self, principal: str) -> Iterator[Piece]:
@@ -373,15 +377,15 @@ class Flow:
             everybodys = self._joined_by_all[group]
             if own is None or not (everybodys or own.own):
                 continue
-            region = Region(_T.TOPIC, literal(topic))
-            if region.witness() is not None and (right := self._may_join(principal, group)) is not None:
-                self._add(region, Hop(HopKind.DEAD_LETTERS, principal, region, None, right), number)
+            resources = ResourceSet(_T.TOPIC, literal(topic))
+            if resources.witness() is not None and (right := self._may_join(principal, group)) is not None:
+                self._add(resources, Hop(HopKind.DEAD_LETTERS, principal, resources, None, right), number)
                 del self._groups[group]
 
     def _lost_letters(self, number: int, zone: _Zone) -> None:
         """The topics whose records a share group could give up to a dead letter queue in a zone."""
         for group, topic in self._groups.items():
-            if not zone.region.contains(topic):
+            if not zone.resources.contains(topic):
                 continue
             joining = self._joining
             if self._joined_by_all[group]:
@@ -389,11 +393,11 @@ class Flow:
             for principal in sorted(joining - self._written):
                 if (right := self._may_join(principal, group)) is not None:
                     for piece in self._other_end(principal):
-                        move = Hop(HopKind.DEAD_LETTERS, principal, piece.region, None, right)
-                        self._add(piece.region, move, number)
+                        move = Hop(HopKind.DEAD_LETTERS, principal, piece.resources, None, right)
+                        self._add(piece.resources, move, number)
 
     def _may_join(self, principal: str, group: str) -> AccessRequest | None:
-        zone = Region(_T.GROUP, literal(group))
+        zone = ResourceSet(_T.GROUP, literal(group))
         for piece in self._reach.rights(_T.GROUP, _O.READ).pieces(principal, zone, self._joined_by_all[group]):
             return AccessRequest(principal, piece.host, _O.READ, _T.GROUP, group)
         return None

@@ -229,7 +229,7 @@ class ClassSet:
     def hosts(self, classes: Sequence[HostClass], version: KafkaVersion) -> Hosts | None:
         """The hosts of these classes, or ``None`` for no class."""
         others = sorted(self.lacking.difference(self.members)) if self.usual else None
-        # Without ranges, what is not listed need not be looked at: it may be hundreds of classes for each region.
+        # Without ranges, what is not listed need not be looked at: it may be hundreds of classes for each resource set.
         if others is not None and not any("/" in classes[number].label for number in others):
             return Hosts(any_host=True, but=tuple(classes[number].label for number in others))
         members = self.members if others is None else sorted({*range(len(classes))}.difference(others))

@@ -1,4 +1,4 @@
-"""Which names a resource can have: sets, sorted lists of sets, regions, and effects on regions.
+"""Which names a resource can have: sets, sorted lists of sets, resource sets, and effects on resource sets.
 
 The shortest name of a set is an emptiness test and an example in one.
 
@@ -191,7 +191,7 @@ _SHOWN: Final = 3
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Region:
+class ResourceSet:
     """Names of one resource type: those in ``names`` and in none of ``cuts``, which are inside ``names``."""
 
     resource_type: Annotated[ResourceType, Says("The type of resource.", "TOPIC")]
@@ -202,15 +202,15 @@ class Region:
     ] = ()
 
     def contains(self, name: str) -> bool:
-        """Whether ``name`` is in the region."""
+        """Whether ``name`` is in the resource set."""
         return self.names.matches(name) and not any(cut.matches(name) for cut in self.cuts)
 
     def witness(self) -> str | None:
-        """A shortest name that a resource can have, or ``None`` if the region has none."""
+        """A shortest name that a resource can have, or ``None`` if the resource set has none."""
         return shortest_name(self.resource_type, self.names, self.cuts)
 
     def meets(self, key: NameSet) -> bool:
-        """Whether the region and ``key`` share a name that a resource can have."""
+        """Whether the resource set and ``key`` share a name that a resource can have."""
         if key == self.names and not self.cuts:
             return has_names(self.resource_type, key)
         if not key.meets(self.names):
@@ -223,8 +223,8 @@ class Region:
         return shortest_name(self.resource_type, inner, cuts) is not None
 
     def select(self, names: Sequence[str]) -> list[str]:
-        """The names of a sorted sequence that are in the region; for example of all existing topics."""
-        # Names of a region share its text as a prefix, so they are contiguous in sorted order.
+        """The names of a sorted sequence that are in the resource set; for example of all existing topics."""
+        # Names of a resource set share its text as a prefix, so they are contiguous in sorted order.
         start = bisect_left(names, self.names.text)
         literals = {cut.text for cut in self.cuts if cut.literal}
         others = [cut for cut in self.cuts if not cut.literal]
@@ -243,7 +243,7 @@ class Region:
         """Plain words: ``topics starting with `payments.` except those starting with `payments.audit.` ``.
 
         At most ``shown`` exceptions are listed; the others are counted. That LITERAL ``*`` does not match names such as
-        ``*x`` is not mentioned, unless the region consists of just those names.
+        ``*x`` is not mentioned, unless the resource set consists of just those names.
         """
         if self.resource_type is ResourceType.CLUSTER:
             return "the cluster"
@@ -257,18 +257,19 @@ class Region:
         return f"{everything} except {_listed(cuts, shown)}" if cuts else everything
 
     def __str__(self) -> str:
-        """The region in plain words."""
+        """The resource set in plain words."""
         return self.describe()
 
 
-#: A region in JSON, with its names in words.
-REGION: Final = record_of(
-    Region, derived("description", TEXT, "The names in words.", "topics starting with orders.", get=Region.describe)
+#: A resource set in JSON, with its names in words.
+RESOURCES: Final = record_of(
+    ResourceSet,
+    derived("description", TEXT, "The names in words.", "topics starting with orders.", get=ResourceSet.describe),
 )
 
 
-def common(first: Region, second: Region) -> Region | None:
-    """The names of both regions, of one resource type; ``None`` if no resource can have such a name."""
+def common(first: ResourceSet, second: ResourceSet) -> ResourceSet | None:
+    """The names of both resource sets, of one resource type; ``None`` if no resource can have such a name."""
     if not first.names.meets(second.names):
         return None
     # Two sets that meet are nested, and a set sorts before its subsets: the greater one is their intersection.
@@ -276,30 +277,30 @@ def common(first: Region, second: Region) -> Region | None:
     cuts = {cut for cut in (*first.cuts, *second.cuts) if cut.meets(inner)}
     if any(cut.contains(inner) for cut in cuts):
         return None
-    shared = Region(first.resource_type, inner, tuple(sorted(cuts)))
+    shared = ResourceSet(first.resource_type, inner, tuple(sorted(cuts)))
     return None if shared.witness() is None else shared
 
 
-def less(regions: Iterable[Region], others: Iterable[Region]) -> list[Region]:
-    """``regions`` without ``others``, as regions; parts without a possible name are left out."""
-    remaining = list(regions)
+def less(resource_sets: Iterable[ResourceSet], others: Iterable[ResourceSet]) -> list[ResourceSet]:
+    """``resource_sets`` without ``others``, as resource sets; parts without a possible name are left out."""
+    remaining = list(resource_sets)
     for other in others:
-        remaining = [part for region in remaining for part in _without(region, other)]
+        remaining = [part for resources in remaining for part in _without(resources, other)]
     return [part for part in remaining if part.witness() is not None]
 
 
-def _without(region: Region, other: Region) -> Iterator[Region]:
-    """The names of ``region`` that are not in ``other``, as regions."""
-    if region.resource_type is not other.resource_type or not other.names.meets(region.names):
-        yield region
+def _without(resources: ResourceSet, other: ResourceSet) -> Iterator[ResourceSet]:
+    """The names of ``resources`` that are not in ``other``, as resource sets."""
+    if resources.resource_type is not other.resource_type or not other.names.meets(resources.names):
+        yield resources
         return
     # What is outside ``other`` stays; what ``other`` cuts out comes back.
-    if not other.names.contains(region.names):
-        yield Region(region.resource_type, region.names, (*region.cuts, other.names))
+    if not other.names.contains(resources.names):
+        yield ResourceSet(resources.resource_type, resources.names, (*resources.cuts, other.names))
     for cut in other.cuts:
-        key = max(cut, region.names)
-        if cut.meets(region.names) and not any(own.contains(key) for own in region.cuts):
-            yield Region(region.resource_type, key, tuple(own for own in region.cuts if key.contains(own)))
+        key = max(cut, resources.names)
+        if cut.meets(resources.names) and not any(own.contains(key) for own in resources.cuts):
+            yield ResourceSet(resources.resource_type, key, tuple(own for own in resources.cuts if key.contains(own)))
 
 
 def _listed(cuts: Iterable[NameSet], shown: int) -> str:
@@ -323,11 +324,11 @@ class AccessEffect(NamedTuple):
 NO_EFFECT: Final = AccessEffect(0, 0)
 
 
-class RegionEffect(NamedTuple):
-    """One region with one effect for some hosts; ``host`` and ``name`` are an example."""
+class ResourceEffect(NamedTuple):
+    """One resource set with one effect for some hosts; ``host`` and ``name`` are an example."""
 
     hosts: Hosts
-    region: Region
+    resources: ResourceSet
     effect: AccessEffect
     host: str
     name: str

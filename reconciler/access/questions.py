@@ -13,7 +13,7 @@ from reconciler.access.assertions import Checker, may_break
 from reconciler.access.authorizer import AccessRequest, Authorizer, Decision, covers_operation, host_matches
 from reconciler.access.comparison import ON_EVERY_TOPIC, AccessComparison
 from reconciler.access.hosts import ANY_HOST, EXAMPLE_HOST, ClassSet, HostClass, Hosts, host_classes
-from reconciler.access.names import Region, matches, names_of, shortest_name
+from reconciler.access.names import ResourceSet, matches, names_of, shortest_name
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -117,7 +117,7 @@ class AnswerPart:
 
     allowed: bool | None
     hosts: Hosts
-    region: Region
+    resources: ResourceSet
     example: AccessRequest
 
 
@@ -188,10 +188,10 @@ def _parts_of_name(
     for number, item in enumerate(classes):
         request = AccessRequest(principal, item.sample, operation, kind, name)
         by_answer.setdefault(_permitted(authorizer, request), ClassSet()).members.append(number)
-    region = Region(kind, names_of(pattern))
+    resources = ResourceSet(kind, names_of(pattern))
     for allowed, where in by_answer.items():
         example = AccessRequest(principal, where.example(classes), operation, kind, name)
-        yield AnswerPart(allowed, where.hosts(classes, version) or ANY_HOST, region, example)
+        yield AnswerPart(allowed, where.hosts(classes, version) or ANY_HOST, resources, example)
 
 
 def _host_texts(authorizer: Authorizer, principal: str, pattern: ResourcePattern) -> set[str]:
@@ -211,13 +211,13 @@ def _permitted(authorizer: Authorizer, request: AccessRequest) -> bool | None:
 def _parts_of_names(
     authorizer: Authorizer, principal: str, operation: AclOperation, pattern: ResourcePattern, host: str
 ) -> Iterator[AnswerPart]:
-    """Many names: regions of them with hosts. What only one reading of the unknown permits is undecided."""
+    """Many names: resource sets of them with hosts. What only one reading of the unknown permits is undecided."""
     kind = pattern.resource_type
     hosts = None if host == WILDCARD else [HostClass(host, host)]
     if principal in authorizer.super_users:
         name = shortest_name(kind, names_of(pattern)) or pattern.name
         example = AccessRequest(principal, EXAMPLE_HOST if hosts is None else host, operation, kind, name)
-        yield AnswerPart(True, ANY_HOST, Region(kind, names_of(pattern)), example)
+        yield AnswerPart(True, ANY_HOST, ResourceSet(kind, names_of(pattern)), example)
         return
     breaks = any(may_break(binding, (pattern,)) for binding in authorizer.broker_defects.bindings)
     worlds = []
@@ -225,14 +225,14 @@ def _parts_of_names(
         comparison = AccessComparison(None, world, principal, 1 << operation)
         pieces = comparison.pieces(principal, kind, names_of(pattern), unchanged=True, hosts=hosts)
         held = ((piece, bool(piece.effect.gained >> operation & 1)) for piece in pieces)
-        worlds.append({(piece.hosts, piece.region, may): (piece.host, piece.name) for piece, may in held})
+        worlds.append({(piece.hosts, piece.resources, may): (piece.host, piece.name) for piece, may in held})
     reported = set()
-    for (where, region, may), (sample, name) in chain.from_iterable(world.items() for world in worlds):
-        certain = all((where, region, may) in world for world in worlds) and not (may and breaks)
+    for (where, resources, may), (sample, name) in chain.from_iterable(world.items() for world in worlds):
+        certain = all((where, resources, may) in world for world in worlds) and not (may and breaks)
         allowed = may if certain else None
-        if (allowed, where, region) not in reported:
-            reported.add((allowed, where, region))
-            yield AnswerPart(allowed, where, region, AccessRequest(principal, sample, operation, kind, name))
+        if (allowed, where, resources) not in reported:
+            reported.add((allowed, where, resources))
+            yield AnswerPart(allowed, where, resources, AccessRequest(principal, sample, operation, kind, name))
 
 
 # Which bindings give a right, and where they are declared.

@@ -37,8 +37,8 @@ from reconciler.access.names import (
     ALL_NAMES,
     ASTERISK_NAMES,
     NameSet,
-    Region,
-    RegionEffect,
+    ResourceEffect,
+    ResourceSet,
     common,
     inside,
     less,
@@ -97,7 +97,7 @@ _NO_NAMES: Final[tuple[NameSet, ...]] = ()
 
 
 class Hop(NamedTuple):
-    """A principal acts as others by one right, of which ``request`` is an example on ``region``.
+    """A principal acts as others by one right, of which ``request`` is an example on ``resources``.
 
     ``acts_as`` are known principals; ``None``: anybody, and so everything. Without a request there is no right: by a
     token it takes none, and it is not known who is a member of a group.
@@ -105,7 +105,7 @@ class Hop(NamedTuple):
 
     kind: HopKind
     principal: str
-    region: Region
+    resources: ResourceSet
     acts_as: frozenset[str] | None
     request: AccessRequest | None = None
     #: Where records move: the WRITE beside the READ.
@@ -173,13 +173,13 @@ class Known(NamedTuple):
         return principals is None or not principals.isdisjoint(self.super_users | self.claimed)
 
 
-# Who may do one operation: everybody's regions once, and for each principal only what its own bindings change.
+# Who may do one operation: everybody's resource sets once, and for each principal only what its own bindings change.
 
 
 class Piece(NamedTuple):
     """Names on which an operation is permitted, with an example: the shortest name, and a host."""
 
-    region: Region
+    resources: ResourceSet
     host: str
     name: str
 
@@ -199,17 +199,17 @@ _NOTHING: Final = HeldNames(())
 _ItemT = TypeVar("_ItemT")
 
 
-def within(piece: Piece, zone: Region) -> Piece | None:
+def within(piece: Piece, zone: ResourceSet) -> Piece | None:
     """The names of a piece that are in a zone, too; ``None`` if there are none."""
-    region = piece.region
-    if not zone.cuts and zone.names.contains(region.names):
+    resources = piece.resources
+    if not zone.cuts and zone.names.contains(resources.names):
         return piece
-    shared = common(region, zone)
+    shared = common(resources, zone)
     return None if shared is None else Piece(shared, piece.host, shared.witness() or piece.name)
 
 
 class ByNames(Generic[_ItemT]):
-    """Items by the name sets of their regions: those that may share a name with a set, by look-up."""
+    """Items by the name sets of their resource sets: those that may share a name with a set, by look-up."""
 
     __slots__ = ("_lengths", "_literals", "_ordered", "_prefixes")
 
@@ -243,7 +243,7 @@ class Rights:
     """Who may do one operation on which names of one resource type, in one interpretation.
 
     A principal may do what its own ALLOWs and those of everybody permit, without the names that a DENY is about. So
-    only its own bindings are looked at; an ALLOW of an address, too, is a region. Ranges of hosts, DENYs of an address,
+    only its own bindings are looked at, ALLOWs of an address too. Ranges of hosts, DENYs of an address,
     guesses about entries that cannot be read, and rights that other resource types give are compared in full.
     """
 
@@ -285,11 +285,11 @@ class Rights:
         #: By ALLOW what it permits to those without a DENY of their own: many have the same.
         self._pieces: dict[tuple[NameSet, str], Piece | None] = {}
         self._held: dict[str, HeldNames] = {everybody: _NOTHING, WILDCARD_PRINCIPAL: _NOTHING}
-        self._by_names = ByNames((piece.region.names, piece) for piece in pieces)
+        self._by_names = ByNames((piece.resources.names, piece) for piece in pieces)
 
     def _compared(self, principal: str) -> tuple[Piece, ...]:
         results = self._comparison.pieces(principal, self.kind, self._zone)
-        return tuple(Piece(item.region, item.host, item.name) for item in results if item.effect.gained)
+        return tuple(Piece(item.resources, item.host, item.name) for item in results if item.effect.gained)
 
     def of(self, principal: str) -> HeldNames:
         """What somebody may do."""
@@ -347,16 +347,16 @@ class Rights:
         cuts = outermost(cut for some in refused if some for cut in inside(some, names))
         if names == ALL_NAMES and self.kind is not _T.TOPIC:
             cuts = outermost([*cuts, ASTERISK_NAMES])
-        region = Region(self.kind, names, tuple(cuts))
-        name = region.witness()
-        return None if name is None else Piece(region, host, name)
+        resources = ResourceSet(self.kind, names, tuple(cuts))
+        name = resources.witness()
+        return None if name is None else Piece(resources, host, name)
 
-    def everybodys(self, zone: Region) -> list[Piece]:
+    def everybodys(self, zone: ResourceSet) -> list[Piece]:
         """What everybody may do in a zone."""
         results = (within(piece, zone) for piece in self._by_names.meeting(zone.names))
         return [piece for piece in results if piece is not None]
 
-    def pieces(self, principal: str, zone: Region, everybodys: Sequence[Piece] | None = None) -> Iterator[Piece]:
+    def pieces(self, principal: str, zone: ResourceSet, everybodys: Sequence[Piece] | None = None) -> Iterator[Piece]:
         """What somebody may do in a zone; ``everybodys`` is :meth:`everybodys` of it, if that is known."""
         held = self.of(principal)
         for piece in held.own:
@@ -368,13 +368,13 @@ class Rights:
 
     def outside(self, piece: Piece, but: Sequence[NameSet]) -> Iterator[Piece]:
         """A piece without some names."""
-        refused = meets([piece.region.names], list(but)) if but else []
+        refused = meets([piece.resources.names], list(but)) if but else []
         if not refused:
             yield piece
-        elif refused != [piece.region.names]:
-            for region in less([piece.region], [Region(self.kind, names) for names in refused]):
-                if (name := region.witness()) is not None:
-                    yield Piece(region, piece.host, name)
+        elif refused != [piece.resources.names]:
+            for resources in less([piece.resources], [ResourceSet(self.kind, names) for names in refused]):
+                if (name := resources.witness()) is not None:
+                    yield Piece(resources, piece.host, name)
 
 
 #: Bindings on these resource types may give rights on others, too.
@@ -406,7 +406,7 @@ class Reach:
         self.world, self.known, self.links, self.perhaps = world, people, links, perhaps
         self._comparisons: dict[int, AccessComparison] = {}
         self._hops: dict[str, tuple[Hop, ...]] = {}
-        self._selected: dict[Region, frozenset[str]] = {}
+        self._selected: dict[ResourceSet, frozenset[str]] = {}
         self._may_hop: frozenset[str] | None = None
         self._differs: dict[str, bool] = {people.unnamed: False, WILDCARD_PRINCIPAL: False}
         self._rights: dict[tuple[ResourceType, AclOperation], Rights] = {}
@@ -468,7 +468,7 @@ class Reach:
         users = self.comparison(_HOPS).pieces(principal, _T.USER, ALL_NAMES)
         for operation, kind in _OVER_USER.items():
             for piece in users:
-                others = self._users(piece.region) if piece.effect.gained >> operation & 1 else frozenset[str]()
+                others = self._users(piece.resources) if piece.effect.gained >> operation & 1 else frozenset[str]()
                 # The unnamed one acts as others whom no ACL names, too.
                 if principal != self.known.unnamed:
                     others -= {principal}
@@ -476,11 +476,11 @@ class Reach:
                     yield self._hop(kind, principal, operation, piece, others)
         owners = frozenset(owner for owner, holders in self.links.tokens if principal in holders)
         if owners:
-            yield Hop(HopKind.HOLDING, principal, Region(_T.USER), owners)
+            yield Hop(HopKind.HOLDING, principal, ResourceSet(_T.USER), owners)
         for control in self.links.controls:
             # Its own, too: who logged in as it with a token may do more by its records.
             for pattern in control.patterns:
-                zone = Region(_T.TOPIC, names_of(pattern))
+                zone = ResourceSet(_T.TOPIC, names_of(pattern))
                 writing = next(self.rights(_T.TOPIC, _O.WRITE).pieces(principal, zone), None)
                 if writing is not None:
                     hop = self._hop(HopKind.CONTROL, principal, _O.WRITE, writing, frozenset({control.acts}))
@@ -491,29 +491,29 @@ class Reach:
         kind: HopKind,
         principal: str,
         operation: AclOperation,
-        piece: RegionEffect | Piece,
+        piece: ResourceEffect | Piece,
         acts_as: frozenset[str] | None,
     ) -> Hop:
-        request = AccessRequest(principal, piece.host, operation, piece.region.resource_type, piece.name)
-        return Hop(kind, principal, piece.region, acts_as, request)
+        request = AccessRequest(principal, piece.host, operation, piece.resources.resource_type, piece.name)
+        return Hop(kind, principal, piece.resources, acts_as, request)
 
-    def _users(self, region: Region) -> frozenset[str]:
-        """The principals that a region of USER names: known ones, and for all others one whom no ACL names."""
-        if region not in self._selected:
-            results = frozenset(region.select(self.known.principals))
-            if not region.names.literal:
+    def _users(self, resources: ResourceSet) -> frozenset[str]:
+        """The principals that a resource set of USER names: known ones, and for all others one whom no ACL names."""
+        if resources not in self._selected:
+            results = frozenset(resources.select(self.known.principals))
+            if not resources.names.literal:
                 results |= {self.known.unnamed}
-            elif ":" in region.names.text:
-                results |= {region.names.text}
-            self._selected[region] = results
-        return self._selected[region]
+            elif ":" in resources.names.text:
+                results |= {resources.names.text}
+            self._selected[resources] = results
+        return self._selected[resources]
 
     def _memberships(self, principal: str) -> Iterator[Hop]:
         if principal.startswith("User:"):
             types = self.links.memberships
             groups = frozenset(item for item in self.known.principals if item.partition(":")[0] in types)
             if groups:
-                yield Hop(HopKind.MEMBER, principal, Region(_T.USER), groups)
+                yield Hop(HopKind.MEMBER, principal, ResourceSet(_T.USER), groups)
 
     def reached(self, principal: str, most: int | None = None) -> list[ReachRow]:
         """As whom a principal could act, by at most ``most`` hops, the nearest first; ends with anybody, if it may.

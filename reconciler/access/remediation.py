@@ -159,14 +159,14 @@ class Removal(NamedTuple):
     because: tuple[AclBinding, ...]
 
 
-class Minimised(NamedTuple):
+class Simplified(NamedTuple):
     """The authorizer with the remaining bindings, and the removals in order."""
 
     kept: Authorizer
     removed: tuple[Removal, ...]
 
 
-def minimise(authorizer: Authorizer) -> Minimised:
+def simplify(authorizer: Authorizer) -> Simplified:
     """Remove bindings without effect one by one, each judged against the bindings that remain.
 
     If default-allow is on or unknown, coverage is part of the proof. Opaque entries are kept and taken into account.
@@ -177,7 +177,7 @@ def minimise(authorizer: Authorizer) -> Minimised:
         round_ = _without(kept, _superfluous(kept))
         removed += round_.removed
         if not round_.removed:
-            return Minimised(kept, tuple(removed))
+            return Simplified(kept, tuple(removed))
         kept = round_.kept
 
 
@@ -187,15 +187,15 @@ def without_change(authorizer: Authorizer, bindings: Iterable[AclBinding]) -> fr
     return frozenset(removal.binding for removal in _without(authorizer, there).removed)
 
 
-def _without(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
+def _without(authorizer: Authorizer, removals: list[Removal]) -> Simplified:
     """All removals at once if access stays the same, which is usual; else only those that keep it the same."""
     kept = authorizer.with_changes(removed=[removal.binding for removal in removals])
     if compare_access(authorizer, kept).is_empty:
-        return Minimised(kept, tuple(removals))
+        return Simplified(kept, tuple(removals))
     return _one_by_one(authorizer, removals)
 
 
-def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
+def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Simplified:
     """Only those removals that keep access the same."""
     kept, done = authorizer, []
     for removal in removals:
@@ -203,7 +203,7 @@ def _one_by_one(authorizer: Authorizer, removals: list[Removal]) -> Minimised:
         if compare_access(kept, smaller).is_empty:
             kept = smaller
             done.append(removal)
-    return Minimised(kept, tuple(done))
+    return Simplified(kept, tuple(done))
 
 
 def _superfluous(authorizer: Authorizer) -> list[Removal]:

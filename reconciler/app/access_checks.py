@@ -54,14 +54,14 @@ _OF_NOBODY: Final = frozenset(Claim) - {Claim.MUST}
 NOTHING_DECLARED: Final = DesiredState()
 
 
-class BesidesAcls(NamedTuple):
+class CheckContext(NamedTuple):
     """What is known of a state besides its ACLs: those that are DENYs of locks, and dead letters (:class:`Links`)."""
 
     held: Collection[AclBinding] = frozenset()
     dead_letters: Mapping[str, str] | None = None
 
 
-NOTHING_BESIDES: Final = BesidesAcls()
+NO_CONTEXT: Final = CheckContext()
 
 
 def decide_tests(
@@ -72,7 +72,7 @@ def decide_tests(
     *,
     live: bool,
     wanted: DesiredState = NOTHING_DECLARED,
-    besides: BesidesAcls = NOTHING_BESIDES,
+    besides: CheckContext = NO_CONTEXT,
 ) -> tuple[ClaimResult, ...]:
     """Every claim of the AccessTests for a declared cluster, decided on a state; those that do not hold explained.
 
@@ -128,7 +128,11 @@ def decide_tests(
 
 
 def separations_broken(
-    manifests: Manifests, declaration: ClusterDeclaration, state: Authorizer, as_of: datetime.date, besides: BesidesAcls
+    manifests: Manifests,
+    declaration: ClusterDeclaration,
+    state: Authorizer,
+    as_of: datetime.date,
+    besides: CheckContext,
 ) -> tuple[ClaimResult, ...]:
     """Claims of separate duties that do not hold on a state, as :func:`decide_tests` decides them; without a fix."""
     with sound():
@@ -358,7 +362,7 @@ def checks(
     seen: Seen | None = None,
     *,
     live: bool = True,
-    besides: BesidesAcls = NOTHING_BESIDES,
+    besides: CheckContext = NO_CONTEXT,
 ) -> Checks:
     """Of one declared cluster, with access as ``state`` has it, and topics as declared and ``seen``.
 
@@ -390,7 +394,7 @@ def checks_of(planned: Planned, as_of: datetime.date | None = None) -> Checks:
     held = denials_of_locks(planned.live.bindings, planned.plan.options.unlock)
     letters = dead_letters(planned.live, (step.change for step in planned.plan.steps))
     name, wanted = planned.declaration.name, planned.desired
-    besides = BesidesAcls(held=held, dead_letters=letters)
+    besides = CheckContext(held=held, dead_letters=letters)
     decided = checks(planned.manifests, name, wanted, after, day, planned.seen, besides=besides)
     claims = tuple(_overridden(claim, planned.plan.options.override, day) for claim in decided.claims)
     if gap := planned.live.acl_gap:

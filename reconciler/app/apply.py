@@ -180,7 +180,7 @@ def _tried(password: NewPassword, target: Target, value: str) -> LoginAnswer:
 # Who attends an apply: is told, reviews, agrees, watches, and may interrupt.
 
 
-class Attendant(Protocol):
+class Supervisor(Protocol):
     """A person at a terminal, or a program."""
 
     @property
@@ -214,25 +214,25 @@ class Unattended:
 
     @property
     def asks(self) -> bool:
-        """See :class:`Attendant`."""
+        """See :class:`Supervisor`."""
         return False
 
     def tell(self, note: Note) -> None:
-        """See :class:`Attendant`."""
+        """See :class:`Supervisor`."""
 
     def review(self, plan: Plan) -> None:
-        """See :class:`Attendant`."""
+        """See :class:`Supervisor`."""
 
     def agree(self, plan: Plan) -> bool:
-        """See :class:`Attendant`."""
+        """See :class:`Supervisor`."""
         return True
 
     def progress(self) -> AbstractContextManager[Progress]:
-        """See :class:`Attendant`."""
+        """See :class:`Supervisor`."""
         return nullcontext(Progress())
 
     def interruptions(self) -> AbstractContextManager[Callable[[], bool]]:
-        """See :class:`Attendant`."""
+        """See :class:`Supervisor`."""
         return nullcontext(lambda: False)
 
 
@@ -296,7 +296,7 @@ class _Performance:
     checks: Checks
     connection: ConnectionOptions
     options: ApplyOptions
-    attendant: Attendant
+    supervisor: Supervisor
     ids: tuple[str, str]
     made_now: bool = False
     wanted: DesiredState | None = None
@@ -312,7 +312,7 @@ def apply(
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
     *,
-    attendant: Attendant = Unattended(),
+    supervisor: Supervisor = Unattended(),
 ) -> Result:
     """Plan and perform in one go; the result has no steps if there is nothing to do.
 
@@ -322,14 +322,14 @@ def apply(
         raise reasons.UnsavedPlanError("a plan that people have to approve is a saved plan")
     # What is performed at once is what holds now: another time would bring back what has ended, or end it too early.
     refuse_another_time(cluster, planning.as_of, ahead=True)
-    with open_declared(path, cluster, connection, attendant.tell, planning.guardrails, lists=True) as (
+    with open_declared(path, cluster, connection, supervisor.tell, planning.guardrails, lists=True) as (
         manifests,
         target,
     ):
         planned = plan_on(target, manifests, path, planning)
         plan = planned.plan
         if plan.stops:
-            attendant.review(plan)
+            supervisor.review(plan)
             raise reasons.PlanRefusedError(plan=plan, refusals=plan.refusals)
         named = admission.check_ids(plan, options.require_id)
         checks = checks_of(planned)
@@ -342,7 +342,7 @@ def apply(
                 checks,
                 connection,
                 options,
-                attendant,
+                supervisor,
                 named,
                 made_now=True,
                 proposer=commit_author(path, plan.source_commit),
@@ -358,7 +358,7 @@ def apply_plan(
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
     *,
-    attendant: Attendant = Unattended(),
+    supervisor: Supervisor = Unattended(),
 ) -> Result:
     """Perform a plan, or the plan in a file, on the cluster that it is for, as the manifests below ``path`` declare it.
 
@@ -374,11 +374,11 @@ def apply_plan(
         approvals = admission.check_signed(file, digest, options.approvals, now()) or options.approved
     elif options.approvals is not None:
         raise reasons.UnsavedPlanError("people approve the bytes of a plan file, and this plan is not in a file")
-    _check_vouched(plan, options, asked=attendant.asks or digest is None)
+    _check_vouched(plan, options, asked=supervisor.asks or digest is None)
     named = admission.check_ids(plan, options.require_id, *filter(None, [digest]))
     admission.check_age(plan, options.max_age, now())
     where = cluster or plan.terms.cluster
-    with open_declared(path, where, connection, attendant.tell, options.guardrails, lists=True) as (manifests, target):
+    with open_declared(path, where, connection, supervisor.tell, options.guardrails, lists=True) as (manifests, target):
         admission.check_guardrails(plan, manifests)
         live = target.read(_reading(plan, target))
         checks, wanted = Checks(), None
@@ -393,7 +393,7 @@ def apply_plan(
             checks = checks_of(Planned(plan, live, target.declaration, judged, manifests, seen), as_of)
             if _is_declared(plan) and not plan.options.undo:
                 _check_time(plan, wanted, target)
-        given = _Performance(plan, live, target, checks, connection, options, attendant, named, wanted=wanted)
+        given = _Performance(plan, live, target, checks, connection, options, supervisor, named, wanted=wanted)
         proposer = commit_author(path, plan.source_commit)
         result = _perform(replace(given, digest=digest, approvals=approvals, proposer=proposer))
         return admission.settled(result, plan, live, target.cluster, wanted)
@@ -405,7 +405,7 @@ def perform_now(
     target: Target,
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
-    attendant: Attendant = Unattended(),
+    supervisor: Supervisor = Unattended(),
     *,
     checks: Checks | None = None,
 ) -> Result:
@@ -418,7 +418,7 @@ def perform_now(
     if plan.refusals:
         raise reasons.PlanRefusedError(plan=plan, refusals=plan.refusals)
     named = admission.check_ids(plan, options.require_id)
-    given = _Performance(plan, live, target, checks or Checks(), connection, options, attendant, named, made_now=True)
+    given = _Performance(plan, live, target, checks or Checks(), connection, options, supervisor, named, made_now=True)
     return admission.settled(_perform(given), plan, live, target.cluster, None)
 
 
@@ -481,7 +481,7 @@ def _perform(given: _Performance) -> Result:
     plan, live, target = given.plan, given.live, given.target
     if plan.stops:
         raise reasons.PlanRefusedError(plan=plan, refusals=plan.refusals)
-    attendant, records = given.attendant, given.options.records
+    supervisor, records = given.supervisor, given.options.records
     if target.declaration is None:
         raise reasons.WorkflowError(f"cluster {target.name!r} is not declared")
     refuse_unstated(target.declaration, live, plan)
@@ -503,8 +503,8 @@ def _perform(given: _Performance) -> Result:
     with (
         barrier_of(target, given.connection) as (barrier, redact),
         ledgers(records, audit_topic(target, records)) as (journal, audit),
-        attendant.interruptions() as interrupted,
-        attendant.progress() as progress,
+        supervisor.interruptions() as interrupted,
+        supervisor.progress() as progress,
         _reasons(),
     ):
         environment = ApplyEnvironment(
@@ -556,9 +556,9 @@ def _admit(given: _Performance, present: Terms, preflight: Preflight) -> None:
         # Also steps that are done by now: what is left of them would make half of something.
         admission.check_wanted(plan, given.wanted, present)
     refuse_obstacles(plan, present, given.target, given.live)
-    given.attendant.review(plan)
+    given.supervisor.review(plan)
     for gain in preflight.defeated:
-        given.attendant.tell(DefeatedGain(gain))
+        given.supervisor.tell(DefeatedGain(gain))
     if given.checks.stops:
         raise reasons.FailedChecksError("policy checks failed: nothing was sent", given.checks)
 
@@ -568,8 +568,8 @@ def _agree(given: _Performance) -> None:
     if given.options.records.journal is not None:
         for run in earlier_runs(given.options.records.journal, given.ids[1]):
             if not run.ended:
-                given.attendant.tell(run)
-    if given.options.require_id is None and not given.attendant.agree(given.plan):
+                given.supervisor.tell(run)
+    if given.options.require_id is None and not given.supervisor.agree(given.plan):
         raise reasons.DeclinedError("not confirmed: nothing was sent")
 
 

@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from reconciler.access.effective import Access, OwnAccess, access_of
 from reconciler.access.holders import Flow
-from reconciler.access.names import Region
+from reconciler.access.names import ResourceSet
 from reconciler.access.questions import Grounds
 from reconciler.access.reach import Hop, Known, Reach, ReachRow
 from reconciler.app.access_checks import links_of
 from reconciler.app.manifests import desired, sound
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import RequestError, WorkflowError
-from reconciler.app.session import open_any, refuse_another_time, time_said
+from reconciler.app.session import open_any, refuse_another_time, time_words
 from reconciler.app.states import AccessState, access_states, check_cluster, declared_access, plan_asked, planned_view
 from reconciler.app.terms import dead_letters, declared_dead_letters
 from reconciler.model.acl import AclOperation, ResourceType
@@ -38,7 +38,7 @@ def quota_views(
     if not request.live:
         access = declared_access(request, connection)
         wanted = access.desired.of(ClientQuota) if access.desired else {}
-        declared = frozenset(wish.item for wish in wanted.values() if not wish.goes)
+        declared = frozenset(item.item for item in wanted.values() if not item.goes)
         return [QuotaView(access.view.cluster, Basis.DECLARED, declared, wanted, as_of=access.view.as_of)]
     refuse_another_time(request.cluster, request.as_of, ahead=True)
     with open_any(request.path, request.cluster, connection, tell) as (manifests, target):
@@ -50,7 +50,7 @@ def quota_views(
     # A listing that could not be read is no empty one: "no quota" would be taken for "unlimited".
     if live is None:
         raise WorkflowError(f"the client quotas could not be read: {gap or 'the snapshot has none'}")
-    before = QuotaView(target.name, basis, live, wanted, time_said(request.at))
+    before = QuotaView(target.name, basis, live, wanted, time_words(request.at))
     if plan is None:
         return [before]
     check_cluster(plan, state)
@@ -140,12 +140,12 @@ def _identities(reach: Reach, rows: list[ReachRow]) -> Iterator[tuple[str | None
 
 def _moved(
     reach: Reach, acts_as: dict[str | None, tuple[Hop, ...]], *, reading: bool
-) -> Iterator[tuple[Region, tuple[Hop, ...]]]:
+) -> Iterator[tuple[ResourceSet, tuple[Hop, ...]]]:
     """Where others could move what these principals WRITE; else from where what they READ could come."""
     own = [who for who in acts_as if who is not None]
     held = reach.rights(ResourceType.TOPIC, AclOperation.WRITE if reading else AclOperation.READ)
-    pieces = [piece.region for who in own for piece in held.pieces(who, Region(ResourceType.TOPIC))]
+    pieces = [piece.resources for who in own for piece in held.pieces(who, ResourceSet(ResourceType.TOPIC))]
     flow = Flow(reach, pieces, reading=reading, trusted=own)
     for number, zone in enumerate(flow.zones):
         if zone.move is not None:
-            yield zone.region, flow.moves(number)
+            yield zone.resources, flow.moves(number)

@@ -29,7 +29,7 @@ from reconciler.model.topic_rule import TopicRule
 from reconciler.policy.topic_checks import ClusterContext, MissingEngineError
 from reconciler.policy.topic_policy import ExpressionError, TopicFinding, TopicPolicy, TopicPolicyResult
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.results.findings import ClusterTestResult, ToldByBroker, standing_of
+from reconciler.results.findings import ClusterTestResult, ReportedByBroker, standing_of
 
 _DEFAULT_ALLOW: Final = "allow.everyone.if.no.acl.found"
 
@@ -78,22 +78,22 @@ def _config(
     as_of: datetime.date,
     declaration: ClusterDeclaration,
 ) -> ClusterTestResult:
-    breaking, unknown = list[ToldByBroker](), list[ToldByBroker]()
+    breaking, unknown = list[ReportedByBroker](), list[ReportedByBroker]()
     brokers = sorted({*settings.configs, *settings.silent, *missing})
     for broker in brokers:
         doubt = _silence(test.key, broker, settings)
         config = settings.configs.get(broker, {}).get(test.key)
         if doubt or config is None:
-            unknown.append(ToldByBroker(broker, "", doubt))
+            unknown.append(ReportedByBroker(broker, "", doubt))
             continue
-        answer = ToldByBroker(broker, _found(config))
+        answer = ReportedByBroker(broker, _config_value(config))
         kept = _kept(test, config)
         if kept is None:
-            unknown.append(ToldByBroker(broker, answer.found, "which is no number to compare"))
+            unknown.append(ReportedByBroker(broker, answer.found, "which is no number to compare"))
         elif not kept:
             breaking.append(answer)
     if not brokers:
-        unknown.append(ToldByBroker(None, "", settings.gap or "the cluster names no broker"))
+        unknown.append(ReportedByBroker(None, "", settings.gap or "the cluster names no broker"))
     note = _note(test.key, declaration) if unknown else ""
     return _result(test, breaking, unknown, as_of, note=note)
 
@@ -142,7 +142,7 @@ def _amount(key: str, text: str) -> int | None:
         return None
 
 
-def _found(config: BrokerConfig) -> str:
+def _config_value(config: BrokerConfig) -> str:
     value = "no value" if config.value is None else as_name(config.value) if config.value else "an empty value"
     return f"{value} ({config.origin})" if config.origin else value
 
@@ -159,19 +159,19 @@ def _note(key: str, declaration: ClusterDeclaration) -> str:
 def _feature(test: ClusterTest, settings: BrokerSettings, as_of: datetime.date) -> ClusterTestResult:
     gap = settings.gap or settings.features_gap
     if settings.features is None or gap:
-        return _result(test, [], [ToldByBroker(None, "", gap or "the cluster did not tell its features")], as_of)
+        return _result(test, [], [ReportedByBroker(None, "", gap or "the cluster did not tell its features")], as_of)
     # A feature that is not finalized is disabled, which is level 0 (KIP-584).
     level = settings.features.get(test.key, 0)
     if test.least is None or level >= test.least:
         return _result(test, [], [], as_of)
     level_text = f"level {level}" if test.key in settings.features else "not finalized"
-    return _result(test, [ToldByBroker(None, level_text)], [], as_of)
+    return _result(test, [ReportedByBroker(None, level_text)], [], as_of)
 
 
 def _result(
     test: ClusterTest,
-    breaking: list[ToldByBroker],
-    unknown: list[ToldByBroker],
+    breaking: list[ReportedByBroker],
+    unknown: list[ReportedByBroker],
     as_of: datetime.date,
     *,
     note: str = "",

@@ -32,7 +32,7 @@ from reconciler.ports import ClusterError, ReadRequest
 def canary_problem(target: Target, connection: ConnectionOptions, records: RecordOptions = RecordOptions()) -> str:
     """Why it cannot be said that ACLs decide here; empty where the barrier's probe saw that they do.
 
-    Writes: the first sentinels of a barrier, on names under ``__kr.<run>.``, and removes them. The audit log of
+    Writes: the first probe ACLs of a barrier, on names under ``__kr.<run>.``, and removes them. The audit log of
     ``records`` has the run before anything is sent, and its end. Raises a :class:`WorkflowError` where no probe is
     declared, the cluster cannot be read, or no record can be kept.
     """

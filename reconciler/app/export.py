@@ -98,7 +98,7 @@ class Exported:
 
         A cluster that nobody declared gets a Cluster document to complete, files of teams a draft of an Ownership.
         """
-        # What is denied until an unlock is no wish for good. A snapshot has it, for it stands for the cluster.
+        # What is denied until an unlock is not meant for good. A snapshot has it, for it stands for the cluster.
         state = without_locks(self.state)
         where = places(layout, state, {})
         export = export_manifests(state, cluster=self.target.name, style=ExportStyle(roles=roles, places=where))

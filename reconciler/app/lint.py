@@ -10,8 +10,8 @@ from reconciler.access.lint import RULES, findings
 from reconciler.access.lint.ineffective import redundant
 from reconciler.access.lint.rule import AclFinding, LintFinding, LintState
 from reconciler.access.lint.stale import expired
-from reconciler.access.remediation import Minimised
-from reconciler.access.remediation import minimise as smaller
+from reconciler.access.remediation import Simplified
+from reconciler.access.remediation import simplify as smaller
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import AccessState, access_states
@@ -23,7 +23,7 @@ from reconciler.model.desired import Origin
 from reconciler.model.flavor import APACHE
 from reconciler.model.frozen import without_collector
 from reconciler.model.listing import ListedItem
-from reconciler.results.access import AccessView, beside_declared, with_condition
+from reconciler.results.access import AccessView, declared_logins, with_condition
 from reconciler.results.findings import matter
 from reconciler.show.lint import Linted, linted_findings
 
@@ -44,11 +44,11 @@ def lint(
     states = access_states(request, connection, all_topics=True, beside=True, tell=tell)
     with without_collector():
         linted = [_linted(state, principals, request.at) for state in states]
-    in_base = {} if base is None or request.live else _known(replace(request, path=base), connection, principals)
+    in_base = {} if base is None or request.live else _base_matters(replace(request, path=base), connection, principals)
     return [replace(state, known=in_base.get(state.view.cluster)) for state in linted]
 
 
-def _known(
+def _base_matters(
     request: StateRequest, connection: ConnectionOptions, principals: frozenset[str] | None
 ) -> dict[str, tuple[str, ...]]:
     """By cluster: the matters of what the base declares; nothing where it cannot be read, so that all is new."""
@@ -59,12 +59,14 @@ def _known(
     return {state.view.cluster: tuple(sorted(map(matter, linted_findings(state)))) for state in linted}
 
 
-def minimise(
+def simplify(
     request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
-) -> list[tuple[AccessView, Minimised]]:
+) -> list[tuple[AccessView, Simplified]]:
     """A smaller set of bindings with exactly the same access, for each state. Raises as :func:`lint`."""
     return [
-        with_condition(state.view, lambda view: smaller(view.authorizer), compared=lambda minimised: minimised.removed)
+        with_condition(
+            state.view, lambda view: smaller(view.authorizer), compared=lambda simplified: simplified.removed
+        )
         for state in access_states(request, connection, all_topics=True, tell=tell)
     ]
 
@@ -82,14 +84,14 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
     rules = {on_facts: [rule for rule in RULES if rule.on_facts is on_facts] for on_facts in (False, True)}
     implied = 0
 
-    def is_told(finding: LintFinding) -> bool:
+    def is_reported(finding: LintFinding) -> bool:
         # At once: of a large cluster there may be as many as a third of its bindings.
         nonlocal implied
         counted = _spells_out(finding) and not _ignored(finding, declaration)
         implied += counted
         return not counted
 
-    reported = findings(whole, rules[False], is_told)
+    reported = findings(whole, rules[False], is_reported)
     # Only these rules can find something else where a fact is in doubt.
     view, more = with_condition(state.view, lambda doubted: findings(whole.about(doubted.authorizer), rules[True]))
     # Where they cannot be listed, none is found: nobody may take that for none that is there.
@@ -121,7 +123,7 @@ def _linted(state: AccessState, principals: frozenset[str] | None, day: datetime
 
 def _users(state: AccessState) -> frozenset[str] | None:
     """The declared SCRAM users, where the operator states that nobody logs in otherwise."""
-    declared = (state.desired and beside_declared(state.desired).users) or {}
+    declared = (state.desired and declared_logins(state.desired).users) or {}
     alone = state.declaration is not None and state.declaration.only_scram_logins
     return frozenset(declared) if alone and declared else None
 
@@ -130,13 +132,13 @@ def _listed(state: AccessState) -> Iterator[tuple[ListedItem, Origin | None]]:
     """What the state has of listed kinds, each with the place that declares it."""
     declared = state.desired.listed if state.desired is not None else {}
     if state.state is None:
-        for wishes in declared.values():
-            yield from ((entry.item, entry.declaration.origin) for entry in wishes.values() if not entry.goes)
+        for items in declared.values():
+            yield from ((entry.item, entry.declaration.origin) for entry in items.values() if not entry.goes)
         return
     for kind, listing in state.state.listings.items():
         for key, item in sorted(listing.by_key.items()):
-            wish = declared.get(kind, {}).get(key)
-            yield item, None if wish is None else wish.declaration.origin
+            desired_item = declared.get(kind, {}).get(key)
+            yield item, None if desired_item is None else desired_item.declaration.origin
 
 
 def _ignored(finding: LintFinding, declaration: ClusterDeclaration | None) -> bool:

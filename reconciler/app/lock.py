@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final, NamedTuple
 
 from reconciler.app.access_checks import checks_of
-from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
+from reconciler.app.apply import ApplyOptions, Supervisor, Unattended, perform_now
 from reconciler.app.connections import read_connections
 from reconciler.app.manifests import desired, teams_listing
 from reconciler.app.options import ClientNote, ConnectionOptions, PlanOptions, Tell, ignore, moment, now
@@ -57,7 +57,7 @@ from reconciler.model.state import ClusterState, DelegationTokens, FactSource
 from reconciler.plan.proposal import Options, Plan
 from reconciler.plan.refusal import AcceptedGuard, Guard, refusal
 from reconciler.ports import Answer, ClusterError, ReadRequest
-from reconciler.results.access import WHO_LOGS_IN, beside_live, token_lines
+from reconciler.results.access import WHO_LOGS_IN, live_logins, token_lines
 from reconciler.retry import attempts, polls
 from reconciler.system.process import SystemClock
 
@@ -142,7 +142,7 @@ class Lockable:
         brokers, doubt = _everywhere(target, self.connection, self.live)
         missing = tuple(f"{item.pattern}: {gaps.get(item, 'the cluster does not show it')}" for item in lock.missing)
         seconds = clock.monotonic() - began
-        state = self._beside()
+        state = self._logins()
         notes = list(self._notes(state))
         others = tuple(self._others(state, notes))
         return Locked(target.name, lock, seconds, brokers, doubt, missing, tuple(notes), others, audit_head=head)
@@ -160,7 +160,7 @@ class Lockable:
                 signs.setdefault(name, {})[sign] = None
 
         named((binding.entry.principal for binding in state.bindings), "has ACLs")
-        named((f"User:{name}" for name in beside_live(state).users or ()), "is a SCRAM user")
+        named((f"User:{name}" for name in live_logins(state).users or ()), "is a SCRAM user")
         named(facts.super_users, "is a super user, whom no lock stops")
         named(facts.inter_broker_principals, "is a broker")
         for token in (state.tokens or DelegationTokens()).items:
@@ -168,9 +168,9 @@ class Lockable:
         alike = {name for name in signs if _short_name(name) == _short_name(principal)}
         if self.manifests is not None:
             try:
-                for binding, wish in desired(self.manifests, self.target.name, now().date()).bindings.items():
+                for binding, declaration in desired(self.manifests, self.target.name, now().date()).bindings.items():
                     if _short_name(binding.entry.principal) == _short_name(principal):
-                        named([binding.entry.principal], f"declared at {wish.origin}")
+                        named([binding.entry.principal], f"declared at {declaration.origin}")
                         alike.add(binding.entry.principal)
                 for team, names in teams_listing(self.manifests, self.target.name, principal):
                     named(names, f"team {as_name(team)} lists both")
@@ -180,7 +180,7 @@ class Lockable:
         for name in sorted(alike - locks(state.bindings).keys() - {principal, WILDCARD_PRINCIPAL, NOBODY}):
             yield OtherName(name, tuple(signs[name]))
 
-    def _beside(self) -> ClusterState:
+    def _logins(self) -> ClusterState:
         """What bears on a lock besides ACLs: SCRAM users and delegation tokens, as far as they can be read."""
         facts = _facts(self.target)
         request = ReadRequest(
@@ -200,7 +200,7 @@ class Lockable:
         principal = self.given.principal
         notes = ["open connections stay, and each request on them is refused"]
         notes += _token_notes(state.tokens or DelegationTokens(gap="a snapshot tells of none"), principal)
-        beside = beside_live(state)
+        beside = live_logins(state)
         if beside.users is None:
             why = beside.gaps.get(ScramUser.WORDS, "the SCRAM users were not read")
             notes.append(f"whether it has a SCRAM login, which would stay, is not known: {why}")
@@ -443,21 +443,21 @@ def unlock(
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
     *,
-    attendant: Attendant = Unattended(),
+    supervisor: Supervisor = Unattended(),
 ) -> Result:
     """Delete the DENYs of a lock, then its marks. Raises a :class:`WorkflowError` with nothing sent."""
     if options.approvals is not None:
         raise UnsavedPlanError("people approve a saved plan")
-    with _unlocking(path, cluster, given, connection, attendant.tell) as (planned, target):
+    with _unlocking(path, cluster, given, connection, supervisor.tell) as (planned, target):
         needed = planned.declaration.emergency.unlock_approvals
         if needed:
             raise UnsavedPlanError(f"the operator's file asks for {needed} approvals of an unlock")
         plan = planned.plan
         if plan.refusals:
-            attendant.review(plan)
+            supervisor.review(plan)
             raise PlanRefusedError(plan=plan, refusals=plan.refusals)
         checks = checks_of(planned) if planned.manifests.clusters else None
-        result = perform_now(plan, planned.live, target, connection, options, attendant, checks=checks)
+        result = perform_now(plan, planned.live, target, connection, options, supervisor, checks=checks)
         return result if plan.steps else _without_marks(result, given.principal, planned.live, target)
 
 

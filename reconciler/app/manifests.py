@@ -68,12 +68,12 @@ def checked(
 
 #: Of what validating warns, what a plan may do harm without: what nobody reads is deleted, what no broker knows is
 #: refused half way. What only some releases refuse is decided by the cluster's own.
-_TOLD_AGAIN: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
+_REPEATED: Final = frozenset({Code.FILE_NOT_READ, Code.UNKNOWN_SETTING})
 
 
-def told_again(manifests: Manifests) -> tuple[Problem, ...]:
+def repeated_warnings(manifests: Manifests) -> tuple[Problem, ...]:
     """The warnings of manifests that a plan repeats."""
-    return tuple(problem for problem in manifests.warnings if problem.code in _TOLD_AGAIN)
+    return tuple(problem for problem in manifests.warnings if problem.code in _REPEATED)
 
 
 def desired(manifests: Manifests, cluster: str, as_of: datetime.date) -> DesiredState:

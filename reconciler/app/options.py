@@ -153,7 +153,7 @@ def now() -> datetime.datetime:
     return datetime.datetime.now(datetime.UTC)
 
 
-def beside_now(at: datetime.date) -> int:
+def against_now(at: datetime.date) -> int:
     """-1 for a time that is past, 1 for one to come, 0 for now: today, or an instant within what clocks differ by."""
     if isinstance(at, datetime.datetime):
         away = at - now()

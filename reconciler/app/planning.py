@@ -23,8 +23,8 @@ from reconciler.app.manifests import (
     load,
     load_base,
     ownerships_of,
+    repeated_warnings,
     sound,
-    told_again,
 )
 from reconciler.app.options import PlanOptions, ignore, moment, now
 from reconciler.app.records import source_commit
@@ -54,7 +54,7 @@ from reconciler.plan.replicas import topics_to_place
 from reconciler.plan.review.access_change import gaining, with_owners
 from reconciler.plan.review.ends import declared_otherwise, kept_longer
 from reconciler.ports import ClusterError, ReadRequest
-from reconciler.results.access import WHO_LOGS_IN, beside_live
+from reconciler.results.access import WHO_LOGS_IN, live_logins
 from reconciler.results.findings import ClusterTestResult
 from reconciler.results.words import why_words
 from reconciler.show.findings import standing_findings
@@ -116,7 +116,7 @@ def read_live(
 
 
 @contextmanager
-def limits_beside(
+def limits_during(
     target: Target, wanted: DesiredState, live: ClusterState, read: Listing[ClientQuota] | None
 ) -> Iterator[Quotas]:
     """Reads the quotas while a plan is made, if ``wanted`` has a binding that ``live`` lacks; as read, if they were.
@@ -158,7 +158,7 @@ def with_gaining(plan: Plan, quotas: Quotas) -> Plan:
 _SHOWN: Final = 5
 
 
-def left_throttles(wanted: DesiredState, live: ClusterState) -> tuple[str, ...]:
+def leftover_throttles(wanted: DesiredState, live: ClusterState) -> tuple[str, ...]:
     """A sentence about topics with throttled replicas, all in sync, of which no manifest says a word.
 
     A topic with replicas out of sync is left out: it may be moving, whoever began that.
@@ -189,7 +189,7 @@ _NAMED: Final = 5
 
 def login_gaps(plan: Plan, live: ClusterState) -> Iterator[str]:
     """Who gains access and cannot log in after it, where the operator states that SCRAM is the only way."""
-    after = beside_live(live, only_scram=True).after(step.change for step in plan.steps)
+    after = live_logins(live, only_scram=True).after(step.change for step in plan.steps)
     gaining = {row.principal for row in plan.access.access_changes if row.gained and row.principal is not None}
     unable = sorted(principal for principal in gaining if after.can_log_in(principal) is False)
     if unable:
@@ -299,7 +299,7 @@ def plan_on(
     as_of = options.as_of or moment()
     options = replace(options, as_of=as_of)
     wanted = desired(manifests, declaration.name, as_of)
-    for problem in (*told_again(manifests), *cluster_warnings(manifests, declaration.name, as_of)):
+    for problem in (*repeated_warnings(manifests), *cluster_warnings(manifests, declaration.name, as_of)):
         target.tell(problem)
     asking = read_request(declaration, wanted)
     if declaration.only_scram_logins:
@@ -317,14 +317,14 @@ def plan_on(
     asked = request_on(target, path, options, live)
     request = replace(
         asked,
-        warnings=(*asked.warnings, *left_throttles(wanted, live)),
+        warnings=(*asked.warnings, *leftover_throttles(wanted, live)),
         options=Options(options.allow_deletes, selection),
         expected_live=expected,
         guarded=guarded,
         controls=controls,
     )
     try:
-        with limits_beside(target, wanted, live, limiting) as limits, without_collector():
+        with limits_during(target, wanted, live, limiting) as limits, without_collector():
             plan = with_gaining(proposed(manifests, wanted, live, terms(declaration), request), limits)
         plan = with_uses(plan, target)
     except UnsafeSelectionError as error:
@@ -409,7 +409,7 @@ def _plan_of_base(plan: Plan, live: ClusterState, base: Manifests, target: Targe
         with sound():
             declared = desired(base, declaration.name, plan.as_of)
             asked = replace(asked, controls=control_topics(base, declaration.name))
-        asked = replace(asked, warnings=(*asked.warnings, *left_throttles(declared, live)), options=request.options)
+        asked = replace(asked, warnings=(*asked.warnings, *leftover_throttles(declared, live)), options=request.options)
         return propose(declared, live, terms(declaration), asked)
     except (reasons.InvalidManifestsError, UnsafeSelectionError, TooMuchToDecideError):
         return None

@@ -46,7 +46,7 @@ from reconciler.system.files import texts_below
 from reconciler.system.process import SystemClock, broken_link
 
 #: Of so many runs each is told of that left something.
-MOST_TOLD: Final = 20
+MOST_REPORTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +102,10 @@ class Target:
         at = self._time(live)
         # Those with a bridge first: it is what opens something.
         remains = sorted(leftovers(live, at), key=lambda leftover: not leftover.bridges)
-        for leftover in remains[:MOST_TOLD]:
+        for leftover in remains[:MOST_REPORTED]:
             self.tell(options.LeftoverNote(leftover, at, counted=True, over=not leftover.going_on(at)))
-        if len(remains) > MOST_TOLD:
-            self.tell(options.MoreLeftovers(len(remains) - MOST_TOLD))
+        if len(remains) > MOST_REPORTED:
+            self.tell(options.MoreLeftovers(len(remains) - MOST_REPORTED))
         return live
 
     def going_on(self, live: ClusterState) -> tuple[Leftover, ...]:
@@ -160,7 +160,7 @@ def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead:
 
     A snapshot is of the time when it was made. With ``ahead``, :class:`FutureTimeError` for a time to come.
     """
-    if at is None or split_cluster(cluster)[1] is not None or (way := options.beside_now(at)) == 0:
+    if at is None or split_cluster(cluster)[1] is not None or (way := options.against_now(at)) == 0:
         return
     text = moment_text(at)
     if way < 0:
@@ -169,9 +169,9 @@ def refuse_another_time(cluster: str | None, at: datetime.date | None, *, ahead:
         raise reasons.FutureTimeError(f"{text} is yet to come, and a cluster is read as it is now")
 
 
-def time_said(at: datetime.date) -> str:
+def time_words(at: datetime.date) -> str:
     """The time that decides what has ended, to be said with an answer: nothing for this very moment."""
-    this_moment = isinstance(at, datetime.datetime) and options.beside_now(at) == 0
+    this_moment = isinstance(at, datetime.datetime) and options.against_now(at) == 0
     return "" if this_moment else moment_text(at)
 
 
@@ -295,7 +295,7 @@ def _clusters_below(path: str) -> Iterator[str]:
 _NAME: Final = re.compile(r"""\bname["']?\s*:\s*["']?([\w.-]+)""")
 
 
-def names_known(path: str, connections: str | None) -> set[str]:
+def cluster_names(path: str, connections: str | None) -> set[str]:
     """The clusters that a connections file and files below a directory seem to name, for whoever types one."""
     names = {match[1] for match in map(_NAME.search, _clusters_below(path)) if match}
     with suppress(reasons.WorkflowError, OSError):

@@ -15,7 +15,7 @@ from reconciler.app.connections import declared_version, manifests_below, read_c
 from reconciler.app.manifests import desired, held, sound, teams_of
 from reconciler.app.options import SNAPSHOT, ConnectionOptions, PastReadings, StateRequest, Tell, ignore
 from reconciler.app.records import saved_plan
-from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_said, whole
+from reconciler.app.session import Target, declared, open_any, refuse_another_time, time_words, whole
 from reconciler.app.terms import SAYS_DEAD_LETTERS, claimed_super_users, dead_letters, declared_dead_letters
 from reconciler.dataclass import dataclass
 from reconciler.manifest.documents.cluster import with_flavor
@@ -32,13 +32,13 @@ from reconciler.plan.kinds.acl import created_bindings, deleted_bindings
 from reconciler.plan.proposal import Plan
 from reconciler.ports import ReadRequest
 from reconciler.results.access import (
-    BESIDE_ACLS,
+    WITH_LOGINS,
     AccessView,
     Basis,
     ClaimedFacts,
     PastState,
-    beside_declared,
-    beside_live,
+    declared_logins,
+    live_logins,
 )
 from reconciler.results.findings import ClusterTestResult
 from reconciler.snapshot.file import SnapshotCluster
@@ -101,7 +101,7 @@ def access_views(
 
 
 def _listings(*, beside: bool, groups: bool) -> tuple[str, ...]:
-    return (*(BESIDE_ACLS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
+    return (*(WITH_LOGINS if beside else ()), *((SAYS_DEAD_LETTERS,) if groups else ()))
 
 
 def _seen(access: AccessState, *, topic_names: bool, groups: bool) -> AccessState:
@@ -173,7 +173,7 @@ def _declared(manifests: Manifests, declaration: ClusterDeclaration, request: St
     topics = tuple(sorted(name for name, topic in wanted.topics.items() if not topic.absent))
     own = authorizer(declaration, wanted.bindings)
     claims, unseen = claimed_facts(declaration), declaration.flavor.unseen
-    besides = beside_declared(wanted, only_scram=declaration.only_scram_logins)
+    besides = declared_logins(wanted, only_scram=declaration.only_scram_logins)
     view = AccessView(
         declaration.name,
         Basis.DECLARED,
@@ -182,7 +182,7 @@ def _declared(manifests: Manifests, declaration: ClusterDeclaration, request: St
         claims,
         unseen=unseen,
         beside=besides,
-        as_of=time_said(request.at),
+        as_of=time_words(request.at),
     )
     view = replace(view, owners=partial(teams_of, manifests, declaration.name))
     return AccessState(view, manifests, declaration, wanted)
@@ -214,7 +214,7 @@ def live_access(
             # Nothing is declared, but the operator's word on the cluster's facts decides answers all the same.
             entry = read_connections(connection.connections).get(target.name)
             declaration = with_flavor(entry.facts) if entry is not None else None
-        listings = listings or (BESIDE_ACLS if beside else ())
+        listings = listings or (WITH_LOGINS if beside else ())
         known_as = replace(target, declaration=declaration)
         tested = decide_cluster_tests(target, manifests, request.at) if cluster_tests and manifests else ()
         with sound():
@@ -240,8 +240,8 @@ def live_access(
             tuple(sorted(state.topics)) if all_topics and state.topic_gap is None else None,
             claimed_facts(declaration) if declaration is not None else ClaimedFacts(),
             unseen=declaration.flavor.unseen if declaration is not None else (),
-            beside=beside_live(state, only_scram=scram) if beside else None,
-            as_of=time_said(request.at),
+            beside=live_logins(state, only_scram=scram) if beside else None,
+            as_of=time_words(request.at),
             break_glass={
                 binding: mark
                 for binding, mark in break_glass(state.bindings, request.at).items()
@@ -294,7 +294,7 @@ def past_access(
         tuple(sorted(state.topics)) if state.topic_gap is None else None,
         claims,
         unseen=then.flavor.unseen,
-        beside=beside_live(state, only_scram=scram) if beside else None,
+        beside=live_logins(state, only_scram=scram) if beside else None,
         past=past,
         break_glass=past.break_glass,
     )

@@ -95,7 +95,7 @@ def read_request(declaration: ClusterDeclaration, desired: DesiredState) -> Read
     """
     prunes_topics = Topic.KIND in declaration.prune
     kinds = ((listed(item), desired.of(item).values()) for item in listed_types() if item.KIND in desired.listed)
-    needed = {name for kind, wishes in kinds for name in kind.topics_needed(wish.item for wish in wishes)}
+    needed = {name for kind, items in kinds for name in kind.topics_needed(desired_item.item for desired_item in items)}
     return ReadRequest(
         acls=True,
         all_topics=prunes_topics or bool(desired.topics) or declaration.allow_everyone_if_no_acl_found is True,

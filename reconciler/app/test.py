@@ -4,7 +4,7 @@ from functools import partial
 from typing import NamedTuple
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.app.access_checks import NOTHING_DECLARED, BesidesAcls, decide_tests, undecided_tests
+from reconciler.app.access_checks import NOTHING_DECLARED, CheckContext, decide_tests, undecided_tests
 from reconciler.app.cluster_checks import declared_tests
 from reconciler.app.manifests import guardrails_changed
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
@@ -61,7 +61,7 @@ def run_tests(
             letters = declared_dead_letters(wanted, access.state)
             if as_is and access.state is not None:
                 letters = dead_letters(access.state)
-            besides = BesidesAcls(held, letters)
+            besides = CheckContext(held, letters)
             claims = decide_tests(
                 access.manifests, name, state, request.at, live=request.live, wanted=wanted, besides=besides
             )

@@ -68,13 +68,13 @@ def undo(
         steps = performed_steps(plan, chosen, live)
         evidence = CreatedByRuns(identities(chosen), _uses(steps, live, target))
         back = revert_steps(steps, live, declaration.scope, wanted, Origin(plan_file, 1, 1), evidence)
-        # Only what the run touched: that manifests are silent about other topics or configs is no wish here.
+        # Only what the run touched: that manifests are silent about other topics or configs asks for nothing here.
         quiet = replace(terms(declaration), prune=frozenset(), ignore_configs=())
         request = request_on(target, path, options, live)
-        wishes = replace(request.options, undo=True)
+        undo_options = replace(request.options, undo=True)
         warnings = (*back.kept, *doubts(plan, chosen, live))
         accepted = _with_own(request.accepted, back.own)
-        asked = replace(request, options=wishes, warnings=warnings, report_topics=False, accepted=accepted)
+        asked = replace(request, options=undo_options, warnings=warnings, report_topics=False, accepted=accepted)
         try:
             back_to = proposed(manifests, back.desired, live, quiet, asked, wanted.bindings)
             reverting = replace(_counted(back_to, back.own), guardrails=guardrail_review(manifests, declaration.name))

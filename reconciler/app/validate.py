@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
-from reconciler.app.access_checks import BesidesAcls, checks
-from reconciler.app.manifests import desired, guardrails_changed_from, held, load, load_base, told_again
+from reconciler.app.access_checks import CheckContext, checks
+from reconciler.app.manifests import desired, guardrails_changed_from, held, load, load_base, repeated_warnings
 from reconciler.app.options import moment
 from reconciler.app.reasons import InvalidManifestsError, WorkflowError
 from reconciler.app.states import authorizer
@@ -101,7 +101,7 @@ def touched_clusters(before: Manifests, after: Manifests, *, certain: bool) -> t
     """
     everything = tuple(after.clusters)
     gone = before.clusters.keys() - after.clusters.keys()
-    if not certain or gone or told_again(before) != told_again(after):
+    if not certain or gone or repeated_warnings(before) != repeated_warnings(after):
         return everything
     both = (before, after)
     names = before.sources.keys() | after.sources.keys()
@@ -184,7 +184,7 @@ def _validated(
 ) -> ValidatedCluster:
     name = declaration.name
     wanted = desired(manifests, name, day)
-    besides = BesidesAcls(dead_letters=declared_dead_letters(wanted))
+    besides = CheckContext(dead_letters=declared_dead_letters(wanted))
     state = partial(authorizer, declaration, wanted.bindings)
     decided = checks(manifests, name, wanted, state, day, live=False, besides=besides)
     review = guardrail_review(manifests, name, changes)

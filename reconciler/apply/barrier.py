@@ -81,7 +81,7 @@ _ALLOW, _DENY = AclPermissionType.ALLOW, AclPermissionType.DENY
 
 
 def start_name(run: str) -> str:
-    """A name that is permitted as soon as a node enforces the run's first sentinels, and stays so."""
+    """A name that is permitted as soon as a node enforces the run's first probe ACLs, and stays so."""
     return f"{PREFIX}{run}.start"
 
 
@@ -100,13 +100,13 @@ def canary_name(run: str) -> str:
     return f"{PREFIX}{run}.canary"
 
 
-def start_sentinels(run: str, principal: str) -> tuple[AclBinding, ...]:
+def start_probe_acls(run: str, principal: str) -> tuple[AclBinding, ...]:
     """Permit ``principal`` every name of this run."""
     pattern = ResourcePattern(ResourceType.TOPIC, f"{PREFIX}{run}.", PatternType.PREFIXED)
     return tuple(AclBinding(pattern, _entry(principal, operation, _ALLOW)) for operation in _OPERATIONS)
 
 
-def deny_sentinels(name: str, principal: str) -> tuple[AclBinding, ...]:
+def deny_probe_acls(name: str, principal: str) -> tuple[AclBinding, ...]:
     """Refuse ``principal`` one name."""
     pattern = ResourcePattern(ResourceType.TOPIC, name)
     return tuple(AclBinding(pattern, _entry(principal, operation, _DENY)) for operation in _OPERATIONS)
@@ -161,7 +161,7 @@ class ProbeSetup:
 
 @dataclass(slots=True)
 class ProbeBarrier:
-    """Verifies by sentinels; implements :class:`~reconciler.apply.environment.Barrier`."""
+    """Verifies by probe ACLs; implements :class:`~reconciler.apply.environment.Barrier`."""
 
     setup: ProbeSetup
     run: Run
@@ -177,18 +177,18 @@ class ProbeBarrier:
 
     @property
     def name(self) -> str:
-        """The run that the sentinels belong to."""
+        """The run that the probe ACLs belong to."""
         return self.run.environment.identity.run
 
     def start(self) -> None:
-        """Put the first sentinels there and prove who we are; nodes that do not answer are waited for later."""
+        """Put the first probe ACLs there and prove who we are; nodes that do not answer are waited for later."""
         self.check(self.run.start)
         self._expect()
         own = self.setup.own_principal
         if own is not None:
-            self._place((*start_sentinels(self.name, own), *deny_sentinels(own_name(self.name), own)))
+            self._place((*start_probe_acls(self.name, own), *deny_probe_acls(own_name(self.name), own)))
         probe = self.setup.principal
-        self._place((*start_sentinels(self.name, probe), *deny_sentinels(canary_name(self.name), probe)))
+        self._place((*start_probe_acls(self.name, probe), *deny_probe_acls(canary_name(self.name), probe)))
         # Nodes that are slow now have until the first barrier: what comes before it is safe without them.
         self._prove_acls_decide(self._await_start(self._deadline(), patient=False))
         if own is not None:
@@ -210,7 +210,7 @@ class ProbeBarrier:
         self._await_start(deadline)
         self.number += 1
         name = barrier_name(self.name, self.number)
-        self._place(deny_sentinels(name, self.setup.principal))
+        self._place(deny_probe_acls(name, self.setup.principal))
         self._await(name, Visibility.REFUSED, {*self.expected, CONTROLLER}, deadline)
         self.run.environment.progress.proven(sorted(self.expected), clock.monotonic() - began)
 
@@ -259,13 +259,13 @@ class ProbeBarrier:
         """Create bindings of the run's own, which its end takes away; raises ``StoppedError``."""
         # Before they are created: of a request that timed out some may exist.
         self.placed.extend(bindings)
-        create(self.run, bindings, "the barrier's sentinels")
+        create(self.run, bindings, "the probe ACLs")
 
     def _seen(self, name: str) -> set[Visibility]:
         return {answer.visibility for answer in self.setup.probe.ask(name, self.expected).values()}
 
     def _await_start(self, deadline: float, *, patient: bool = True) -> dict[int, ProbeAnswer]:
-        """Wait for the nodes that have not shown the first sentinels yet; those that still do not, with their answers.
+        """Wait for the nodes that have not shown the first probe ACLs yet; those that still do not, with their answers.
 
         Raises ``StoppedError`` for them where it is ``patient``.
         """
@@ -281,7 +281,7 @@ class ProbeBarrier:
         return silent
 
     def _prove_acls_decide(self, late: Mapping[int, ProbeAnswer]) -> None:
-        """Raise :class:`UnprovenError` where no node does what the first sentinels say, though each one answers.
+        """Raise :class:`UnprovenError` where no node does what the first probe ACLs say, though each one answers.
 
         ``late`` are the nodes on which the ALLOW has no effect. One node on which the DENY has one is proof enough: for
         the others there are the barriers.
@@ -332,7 +332,7 @@ class ProbeBarrier:
         return f"not every node enforces what was sent: {named}"
 
     def _prove_ourselves(self, own: str) -> None:
-        """Ask brokers that answered, as ourselves; one that enforces the sentinels is proof."""
+        """Ask brokers that answered, as ourselves; one that enforces the probe ACLs is proof."""
         expected = Visibility.PERMITTED if self.setup.own_is_super else Visibility.REFUSED
         brokers = sorted(self.started - {CONTROLLER})
         answers: list[tuple[Visibility, Visibility]] = []

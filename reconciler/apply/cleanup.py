@@ -24,7 +24,7 @@ from reconciler.retry import attempts
 
 # What runs put on a cluster for their own use, by run, and whether that run may still be going on.
 #
-# A run that is going on has its bridges, sentinels and lease there for a reason, and they go by themselves. What is
+# A run that is going on has its bridges, probe ACLs and lease there for a reason, and they go by themselves. What is
 # there without such a run is drift: either a run was cut off, or somebody wrote what only looks like ours.
 
 #: Seconds after its beginning for which a run without a lease is taken to be going on: few last longer.

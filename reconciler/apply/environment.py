@@ -61,7 +61,7 @@ class Barrier(Protocol):
         ...
 
     def observe_default_allow(self, live: ClusterState) -> DefaultAllow:
-        """What brokers do with a resource that no binding covers; ``live`` still has bridges and sentinels."""
+        """What brokers do with a resource that no binding covers; ``live`` still has bridges and probe ACLs."""
         ...
 
     def wait(self) -> None:

@@ -95,7 +95,7 @@ def perform(
             raise
         run.stop(error)
     kept = tuple(text for item in (given, watch, ending) if item is not None for text in item.settle())
-    # The lease goes last: until then no cleanup takes our bridges and sentinels for leftovers.
+    # The lease goes last: until then no cleanup takes our bridges and probe ACLs for leftovers.
     still_open = bridges.end()
     remaining = barrier.end()
     result = replace(_end(run, remaining, (*still_open, *kept)), notes=bridges.interruptions())
@@ -223,7 +223,7 @@ def _ready(run: Run, phase: Phase, steps: list[Step], live: ClusterState) -> lis
 def _end(run: Run, remaining: Sequence[AclBinding], bridges: Sequence[str]) -> Result:
     """Read until everything that was done is visible, and name the rest.
 
-    ``remaining`` are sentinels that could not be removed, ``bridges`` says which of those are still there, and why.
+    ``remaining`` are probe ACLs that could not be removed, ``bridges`` says which of those are still there, and why.
     """
     # Taken now: Ctrl-C during the last reading must not call a finished run interrupted.
     interrupted, stopped = run.environment.interrupted(), run.stopped

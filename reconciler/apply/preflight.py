@@ -121,7 +121,7 @@ def _checked(
     # The worst first: on the wrong cluster every other finding would mislead.
     if live.cluster_id != plan.cluster_id:
         raise StalePlanError(f"the plan is for cluster {plan.cluster_id}, this is cluster {live.cluster_id}")
-    # Bridges and sentinels are of runs, this one too: they are no part of what the plan was made for. What it touches
+    # Bridges and probe ACLs are of runs, this one too: they are no part of what the plan was made for. What it touches
     # itself is no bridge, whoever has marked it.
     own = touched_bindings(step.change for step in plan.steps) if terms.default_allow is True else ()
     _check_locks(plan, live)
@@ -257,7 +257,7 @@ def _check_grants(plan: Plan, now: AccessReview) -> None:
     more = [
         Observed(
             StepState.STALE,
-            f"{row.principal or 'everybody else'} on {row.region}",
+            f"{row.principal or 'everybody else'} on {row.resources}",
             "no other gain of access than was reviewed",
             f"{', '.join(operation.name for operation in row.gained)} from {row.hosts}, "
             f"such as {row.witness.resource_name}",

@@ -348,7 +348,7 @@ class PollingClock:
         return self._inner.now()
 
 
-# Bindings that a run creates for itself, which no plan names: sentinels, bridges and their markers, its lease.
+# Bindings that a run creates for itself, which no plan names: probe ACLs, bridges and their markers, its lease.
 #
 # A creation without an answer is sent again, which is safe by itself: to create a binding twice is the same as once.
 # But the first request may still be on its way, and arrive after the run has removed what it created. A bridge that

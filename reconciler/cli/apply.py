@@ -101,7 +101,7 @@ def command(
     request = None if not break_lease and not lease else LeaseRequest(records.who(), break_lease)
     approvals = change_options.approval_rule(require_approvals, allowed_signers, not_author)
     options = ApplyOptions(require_id, records, request, planning.guardrails, max_age, approvals, moves)
-    plan, manifests = _forms(first, second, _path_beside_words(first, second, path), on_cluster=cluster is not None)
+    plan, manifests = _forms(first, second, _path_option(first, second, path), on_cluster=cluster is not None)
     manifests = manifests or connection.default_path
     if moves.throttle is not None and plan is None:
         message = "--throttle needs a saved plan: after a kill, only the same plan finds the throttle that it set"
@@ -117,9 +117,9 @@ def command(
             load(manifests)
             raise CommandError("no terminal to ask on", _CONSENT, Exit.USAGE)
         if plan is None:
-            result = apply(manifests, meant_cluster(cluster), planning, connection, options, attendant=terminal)
+            result = apply(manifests, meant_cluster(cluster), planning, connection, options, supervisor=terminal)
         else:
-            result = apply_plan(plan, manifests, cluster, connection, options, attendant=terminal)
+            result = apply_plan(plan, manifests, cluster, connection, options, supervisor=terminal)
     except InvalidManifestsError as failure:
         if plan is not None and second is None and path is None:
             _say_path_is_missing(plan, failure)
@@ -144,7 +144,7 @@ def _say_path_is_missing(plan: str, failure: InvalidManifestsError) -> None:
         )
 
 
-def _path_beside_words(first: str | None, second: str | None, path: str | None) -> str | None:
+def _path_option(first: str | None, second: str | None, path: str | None) -> str | None:
     """``--path``; not where a word is PATH and a variable or the project file only says what it is without one."""
     source = click.get_current_context().get_parameter_source("path")
     a_word = second is not None or (first is not None and Path(first).is_dir())

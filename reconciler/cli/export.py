@@ -102,7 +102,7 @@ def command(
     if directory is not None:
         write_files(export.files, directory)
     if output == "json":
-        out_json(OutputKind.EXPORT, {"files": dict(export.files), "left": _left(export)})
+        out_json(OutputKind.EXPORT, {"files": dict(export.files), "left": _inexpressible(export)})
     elif directory is None and output == "text":
         texts = (text for name, text in export.files.items() for text in (f"---\n# {name}", text.rstrip("\n")))
         out(texts, whole=True)
@@ -121,7 +121,7 @@ def info_gaps(state: ClusterState) -> None:
         info(f"warning: {len(state.opaque)} ACL entries are of a kind that this client cannot name")
 
 
-def _left(export: Export) -> list[dict[str, str]]:
+def _inexpressible(export: Export) -> list[dict[str, str]]:
     return [{"subject": item.subject, "reason": item.reason} for item in export.inexpressible]
 
 

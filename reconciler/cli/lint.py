@@ -7,7 +7,7 @@ from typing import Final
 
 import click
 
-from reconciler.app.lint import lint, minimise
+from reconciler.app.lint import lint, simplify
 from reconciler.app.options import ConnectionOptions, StateRequest
 from reconciler.cli import options
 from reconciler.cli.change_options import Keeping, also_fail_on, edit_options
@@ -15,7 +15,7 @@ from reconciler.cli.console import CommandError, Exit, out, out_json, settings, 
 from reconciler.cli.notes import info_note
 from reconciler.cli.parts import part_module
 from reconciler.results import OutputKind
-from reconciler.show.lint import lint_document, lint_lines, minimised_document, minimised_lines
+from reconciler.show.lint import lint_document, lint_lines, simplified_document, simplified_lines
 
 _WARNING: Final = "warning"
 
@@ -98,13 +98,13 @@ def command(
     if editing:
         fixes = part_module("edit", "lint --fix")
         terms = (request, connection, keeping, output)
-        return int(fixes.fix(*terms, also) if fix else fixes.minimise(*terms))
+        return int(fixes.fix(*terms, also) if fix else fixes.simplify(*terms))
     if smaller:
-        states = minimise(request, connection, tell=info_note)
+        states = simplify(request, connection, tell=info_note)
         if output == "json":
-            out_json(OutputKind.LINT_SIMPLIFY, minimised_document(states))
-        for view, minimised in states if output == "text" else ():
-            out(minimised_lines(view, minimised, style_for(sys.stdout)))
+            out_json(OutputKind.LINT_SIMPLIFY, simplified_document(states))
+        for view, simplified in states if output == "text" else ():
+            out(simplified_lines(view, simplified, style_for(sys.stdout)))
         return Exit.OK
     linted = lint(request, connection, principals=_principals(known_principals), base=guardrails, tell=info_note)
     if output == "json":

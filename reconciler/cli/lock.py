@@ -197,7 +197,7 @@ def unlock_command(
     if save_as is not None:
         return _save(plan_unlock(path, cluster, given, connection, terminal.tell), save_as, output)
     check_terminal(yes=yes)
-    result = unlock(path, cluster, given, connection, ApplyOptions(records=records), attendant=terminal)
+    result = unlock(path, cluster, given, connection, ApplyOptions(records=records), supervisor=terminal)
     if output == "json":
         out_json(OutputKind.UNLOCK, {"principal": principal, "applied": result_document(result)})
     else:

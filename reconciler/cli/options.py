@@ -399,10 +399,10 @@ def meant_cluster(cluster: str | None) -> str | None:
 
 def _cluster_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """For completion: the clusters of the connections file and of the manifests that the words so far name."""
-    from reconciler.app.session import names_known  # no other word of a command line needs it to be completed
+    from reconciler.app.session import cluster_names  # no other word of a command line needs it to be completed
 
     path = context.params.get("path") or from_project("path", ".")() or "."
-    names = names_known(path, context.params.get("connections") or user_connections())
+    names = cluster_names(path, context.params.get("connections") or user_connections())
     return sorted(name for name in names if name.startswith(begun))
 
 
@@ -420,7 +420,7 @@ def cluster_option(*, needed: bool = True) -> Decorator:
 
 
 @contextmanager
-def reader_ahead(cluster: str | None) -> Iterator[None]:
+def started_reader(cluster: str | None) -> Iterator[None]:
     """Start the process that will list the ACLs of ``cluster``, unless that is a snapshot file.
 
     It loads its libraries on another processor, while this process loads its own. Nothing is sent, and it knows no
@@ -435,7 +435,7 @@ def reader_ahead(cluster: str | None) -> Iterator[None]:
 
 def start_reader(cluster: str | None) -> None:
     """Start the process that will read ``cluster``, before what the command imports; it ends with the command."""
-    click.get_current_context().with_resource(reader_ahead(cluster))
+    click.get_current_context().with_resource(started_reader(cluster))
 
 
 def gathered(

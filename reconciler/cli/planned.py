@@ -27,7 +27,7 @@ from reconciler.plan.review.ends import OPENS_A_PATH
 from reconciler.plan.review.topics import Ruling
 from reconciler.results import OutputKind
 from reconciler.show.claims import Checks, agreed_lines, checks_document, checks_entry, checks_lines
-from reconciler.show.findings import agreed_checks, agreed_findings, without_known
+from reconciler.show.findings import agreed_checks, agreed_findings, without_base
 from reconciler.show.plan import drift_lines, drift_table, plan_lines, plan_report, refusal_lines
 from reconciler.show.reading import Report, compared_words
 from reconciler.show.result import result_document, result_lines
@@ -79,7 +79,7 @@ def _compared(plan: Plan, checks: Checks | None) -> tuple[Plan, list[str]]:
     if checks is None or checks.known is None:
         return plan, []
     entry, cluster = checks_entry(checks), plan.terms.cluster
-    shown, warned = without_known(plan, checks.known)
+    shown, warned = without_base(plan, checks.known)
     report = Report(
         (shown,),
         (),

@@ -188,10 +188,10 @@ _PULL_REQUEST: Final = re.compile(r"refs/pull/([0-9]+)/(?:merge|head)")
 
 def ci_links(environment: Mapping[str, str]) -> tuple[Link, ...]:
     """Of GitHub Actions, GitLab CI or Jenkins; empty elsewhere, and without what is not an address."""
-    return tuple(Link(words, url) for words, url in _found(environment) if _ADDRESS.fullmatch(url))
+    return tuple(Link(words, url) for words, url in _run_links(environment) if _ADDRESS.fullmatch(url))
 
 
-def _found(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _run_links(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     get = environment.get
     if repository := get("GITHUB_REPOSITORY"):
         base = f"{get('GITHUB_SERVER_URL', 'https://github.com')}/{repository}"

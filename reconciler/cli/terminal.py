@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TextIO
 
 import click
 
-from reconciler.app.apply import stoppable as attendant_stoppable
+from reconciler.app.apply import stoppable as supervisor_stoppable
 from reconciler.app.options import Note
 from reconciler.apply.environment import Progress
 from reconciler.cli.console import coloured, info, info_lines, progress, settings, style_for, watched
@@ -44,12 +44,12 @@ class ProgressLines(Progress):
         self._monotonic = monotonic
         self._total = self._sent = 0
         self._began = self._said = monotonic()
-        self._told_moving: float | None = None
+        self._reported_moving: float | None = None
 
     def phase(self, phase: Phase, steps: int) -> None:
         """A phase begins."""
         progress(f"{TITLES[phase]}: {steps:,}")
-        self._total, self._sent, self._told_moving = steps, 0, None
+        self._total, self._sent, self._reported_moving = steps, 0, None
         self._began = self._said = self._monotonic()
 
     def sent(self, steps: int) -> None:
@@ -71,8 +71,8 @@ class ProgressLines(Progress):
     def moving(self, text: str, left: int) -> None:
         """Brokers move replicas, for hours: a line when it begins and then each minute."""
         now = self._monotonic()
-        if self._told_moving is None or now - self._told_moving >= MOVING_INTERVAL:
-            self._told_moving = now
+        if self._reported_moving is None or now - self._reported_moving >= MOVING_INTERVAL:
+            self._reported_moving = now
             progress(f"   {safe(text)}")
 
     def note(self, text: str) -> None:
@@ -153,7 +153,7 @@ def progress_for(stream: TextIO) -> Iterator[Progress]:
 
 @dataclass(slots=True)
 class Terminal:
-    """Implements ``workflow.Attendant`` on stderr; ``yes`` is a consent that was given before.
+    """Implements ``workflow.Supervisor`` on stderr; ``yes`` is a consent that was given before.
 
     ``saved`` is the file of a plan that was printed when it was made; ``reviewed`` says whether one has been shown.
     """
@@ -198,4 +198,4 @@ class Terminal:
 def stoppable(in_flight: str) -> AbstractContextManager[Callable[[], bool]]:
     """Whether somebody has asked to stop; a second Ctrl-C ends at once, with unknown outcomes."""
     text = f"stopping after the {in_flight} in flight; press Ctrl-C again to end at once (outcomes will be unknown)"
-    return attendant_stoppable(lambda: info(text))
+    return supervisor_stoppable(lambda: info(text))

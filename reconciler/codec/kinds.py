@@ -106,14 +106,14 @@ def _listings(**facts: Any) -> Mapping[str, Listing[Any]]:
     )
 
 
-def _wish(item: ListedItem, origin: Origin, goes: bool) -> DesiredItem[Any]:
+def _desired_item(item: ListedItem, origin: Origin, goes: bool) -> DesiredItem[Any]:
     return DesiredItem(item, Declaration(origin), absent=goes)
 
 
-def _wishes(kind: Kind) -> Field:
+def _desired_items(kind: Kind) -> Field:
     name = kind.TYPE.KIND
     entry = record(
-        _wish,
+        _desired_item,
         field("item", kind.CODEC, "What is declared."),
         field("origin", ORIGIN, "Where it is declared.", f"{name}.yaml:7:14", attr="declaration.origin"),
         field("goes", BOOLEAN, "Whether there is to be none.", False),
@@ -134,5 +134,5 @@ def _declared(**facts: Any) -> Mapping[str, Mapping[Any, DesiredItem[Any]]]:
 #: What is declared of listed kinds, as a comparison needs it: whether it goes, and not why. Closed, unlike listings: a
 #: kind that this version does not know would not be compared, and its cluster would look as it is declared.
 DECLARED: Final[Record[Mapping[str, Mapping[Any, DesiredItem[Any]]]]] = record(
-    _declared, *(_wishes(kind) for kind in KINDS), closed=True
+    _declared, *(_desired_items(kind) for kind in KINDS), closed=True
 )

@@ -269,8 +269,8 @@ def _answers_of(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int
         while (group := _next(groups)) is not None:
             answers.update(_outcomes(_asked(client, *group)))
 
-    def work_beside() -> None:
-        if len(groups) <= workers or (other := _beside(client)) is None:
+    def work_in_thread() -> None:
+        if len(groups) <= workers or (other := _second_client(client)) is None:
             return
         more = [pool.submit(work, other) for _ in range(workers - 1)]
         work(other)
@@ -278,7 +278,7 @@ def _answers_of(client: KafkaAdminClient, groups: deque[tuple[Sequence[str], int
             item.result()
 
     with ThreadPoolExecutor(2 * workers) as pool:
-        for item in [*(pool.submit(work, client) for _ in range(workers)), pool.submit(work_beside)]:
+        for item in [*(pool.submit(work, client) for _ in range(workers)), pool.submit(work_in_thread)]:
             item.result()
     return answers
 
@@ -290,7 +290,7 @@ def _next(groups: deque[tuple[Sequence[str], int]]) -> tuple[Sequence[str], int]
         return None
 
 
-def _beside(client: KafkaAdminClient) -> KafkaAdminClient | None:
+def _second_client(client: KafkaAdminClient) -> KafkaAdminClient | None:
     """A second connection, or ``None`` where a cluster that takes one does not take another."""
     try:
         return KafkaAdminClient(**{**client.config, "bootstrap_timeout_ms": _PATIENCE_MS})

@@ -447,19 +447,19 @@ class FirstContact:
 
     established: bool = False
     failure: str = ""
-    _untold: str = ""
+    _unreported: str = ""
 
     def give_up(self, reason: str) -> None:
         """Do without it for the rest of the run."""
         if not self.failure:
             self.failure = reason
-            self._untold = f"kafka-python cannot connect to this cluster: {reason}. {WITHOUT_MESSAGES}"
+            self._unreported = f"kafka-python cannot connect to this cluster: {reason}. {WITHOUT_MESSAGES}"
 
     def note(self, text: str) -> None:
         """Something that you should know once, without giving up."""
-        self._untold = self._untold or text
+        self._unreported = self._unreported or text
 
     def news(self) -> str:
         """What nobody was told yet; empty without any. It is returned once."""
-        text, self._untold = self._untold, ""
+        text, self._unreported = self._unreported, ""
         return text

@@ -58,7 +58,7 @@ class ReleaseRules(NamedTuple):
 
 
 #: Of a cluster that tells no levels.
-NOTHING_TOLD: Final = ReleaseRules(None)
+NO_RELEASE_RULES: Final = ReleaseRules(None)
 
 
 def release_of(level: int) -> tuple[int, int] | None:
@@ -80,7 +80,7 @@ def rules_of(finalized: int, supported: int) -> ReleaseRules:
         )
     least, most = release_of(finalized), release_of(supported)
     if least is None or most is None:
-        return NOTHING_TOLD
+        return NO_RELEASE_RULES
     if least < RANGES_SINCE <= most:
         return ReleaseRules(
             None,
@@ -122,7 +122,7 @@ class ListingResult:
     listing: ListedAcls
     reader: AclReader
     gap: str | None
-    rules: ReleaseRules = NOTHING_TOLD
+    rules: ReleaseRules = NO_RELEASE_RULES
 
 
 class ListingProcess:
@@ -242,7 +242,7 @@ class AclListing:
             match self._child.reply():
                 case ("rows", cluster_id, rows, *levels):
                     gap = SHARDS_GAP if reader is AclReader.SHARDS else None
-                    rules = NOTHING_TOLD
+                    rules = NO_RELEASE_RULES
                     if levels and levels[0]:
                         finalized, supported, share_version = levels[0]
                         rules = rules_of(finalized, supported)._replace(share_version=share_version)

@@ -187,7 +187,7 @@ def translate_keystores(settings: Mapping[str, str], *, read: bool) -> tuple[dic
     at all. Without ``read`` no file is opened: their settings are judged, not their content.
     """
     translated: dict[str, str] = {}
-    problems = list(_told_twice(settings))
+    problems = list(_stated_twice(settings))
     for item in (*_key_store(settings, read=read), *_trust_store(settings, read=read), *_passwords(settings)):
         if isinstance(item, SettingProblem):
             problems.append(item)
@@ -204,7 +204,7 @@ def superseded_keystores(own: Collection[str]) -> frozenset[str]:
     return frozenset(gone)
 
 
-def _told_twice(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
+def _stated_twice(settings: Mapping[str, str]) -> Iterator[SettingProblem]:
     for places in _ONE_OF:
         given = [key for key in places if key in settings]
         if len(given) > 1:

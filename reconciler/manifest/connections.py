@@ -178,7 +178,7 @@ def _joined(own: ClusterDeclaration, given: ClusterDeclaration, findings: Findin
         secret_permit=given.secret_permit,
         only_scram_logins=given.only_scram_logins,
         emergency=given.emergency,
-        sources=_first_known(given.sources, own.sources),
+        sources=_first_stated(given.sources, own.sources),
         fact_origins=FrozenMap({**own.fact_origins, **given.fact_origins}),
     )
     return cluster.with_flavor(declaration)
@@ -188,7 +188,7 @@ def _values(declaration: ClusterDeclaration, holds: Iterable[str]) -> _Values:
     return {name: getattr(declaration, name) for name in holds}
 
 
-def _first_known(given: FactSources, own: FactSources) -> FactSources:
+def _first_stated(given: FactSources, own: FactSources) -> FactSources:
     pairs = {field.name: (getattr(given, field.name), getattr(own, field.name)) for field in fields(FactSources)}
     return FactSources(**{name: b if a is FactSource.NOBODY else a for name, (a, b) in pairs.items()})
 

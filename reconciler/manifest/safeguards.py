@@ -206,7 +206,12 @@ def expired_rules(manifests: Manifests, desired: DesiredState) -> tuple[Problem,
     """A warning for each rule, and each quota, that has expired: what it brought is not wanted any more."""
     findings = FindingsByFile(manifests)
     ended = {item.origin: item.expires for item in desired.expired.values()}
-    listed = (wish.declaration for items in desired.listed.values() for wish in items.values() if wish.expired)
+    listed = (
+        desired_item.declaration
+        for items in desired.listed.values()
+        for desired_item in items.values()
+        if desired_item.expired
+    )
     ended |= {declaration.origin: declaration.expires for declaration in listed}
     for origin, end in ended.items():
         message = f"this expired {_past(end)}: a plan removes what it brought"

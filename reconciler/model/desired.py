@@ -1,6 +1,6 @@
 """What is wanted: where it is declared, when it ends, and everything wanted of one cluster.
 
-What the manifests want of one cluster, each wish with the place that declares it; and duties that nobody may hold
+What the manifests want of one cluster, each item with the place that declares it; and duties that nobody may hold
 together, control topics, and how far rights are followed.
 """
 

@@ -92,7 +92,7 @@ def standing_bridges(bindings: Collection[AclBinding]) -> frozenset[AclBinding]:
 def without_bridges(
     state: ClusterState, default_allow: bool | None, but: Collection[AclBinding] = frozenset()
 ) -> ClusterState:
-    """The state without bridges, which are nobody's wish; ``but`` are bindings that are no bridges, marked or not.
+    """The state without bridges, which nobody declares; ``but`` are bindings that are no bridges, marked or not.
 
     Runs put bridges up only where default-allow is declared on. Elsewhere a marker makes nothing of a binding: it would
     hide a public grant.
@@ -111,7 +111,7 @@ def without_own(
 
 
 def without_harmless(state: ClusterState) -> ClusterState:
-    """The state without sentinels and markers, and with every binding that grants somebody something."""
+    """The state without probe ACLs and markers, and with every binding that grants somebody something."""
     harmless = frozenset(filter(is_harmless, on_reserved_names(state.bindings)))
     return replace(state, bindings=state.bindings - harmless) if harmless else state
 
@@ -119,12 +119,12 @@ def without_harmless(state: ClusterState) -> ClusterState:
 def is_harmless(binding: AclBinding) -> bool:
     """Whether a binding on a reserved name can permit nobody anything that counts, whoever wrote it.
 
-    Markers are of a principal that nobody can log in as, and sentinels speak of the configs of topics that do not
+    Markers are of a principal that nobody can log in as, and probe ACLs speak of the configs of topics that do not
     exist. Anything else there is a grant like any other.
     """
     pattern, entry = binding
-    sentinel = entry.operation in (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
-    return entry.principal == NOBODY or (pattern.resource_type is ResourceType.TOPIC and sentinel)
+    probe_acl = entry.operation in (AclOperation.DESCRIBE_CONFIGS, AclOperation.ALTER_CONFIGS)
+    return entry.principal == NOBODY or (pattern.resource_type is ResourceType.TOPIC and probe_acl)
 
 
 # Break-glass access: bindings that an operator created at once, and the marks that say when each of them ends.

@@ -65,7 +65,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-#: Names that a run uses for its own sentinels, bridges and lease: not declarable, left out of every comparison.
+#: Names that a run uses for its own probe ACLs, bridges and lease: not declarable, left out of every comparison.
 RESERVED_PREFIXES: Final = ("__kr.", "__kr-flag.")
 #: The fields that name resources of each type, in manifests, selections and plans.
 RESOURCE_FIELDS: Final[Mapping[str, ResourceType]] = MappingProxyType(
@@ -86,7 +86,7 @@ def is_reserved(name: str) -> bool:
 
 
 def on_reserved_names(bindings: Iterable[AclBinding]) -> frozenset[AclBinding]:
-    """Every mark, bridge marker, sentinel and lease, and whatever anybody with ALTER wrote under such a name.
+    """Every mark, bridge marker, probe ACL and lease, and whatever anybody with ALTER wrote under such a name.
 
     Nearly always none, and a plan asks for each of them: a set, such as all of a cluster, is searched once.
     """

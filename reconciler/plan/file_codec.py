@@ -50,7 +50,7 @@ _ID_EXAMPLE: Final = "0123456789ab"
 _DAY: Final = "2026-11-21"
 
 
-# Conditional steps in JSON: sentinels, barriers and bridges.
+# Conditional steps in JSON: probe ACLs, barriers and bridges.
 #
 # Apply creates and removes them itself, as far as their condition holds, so they are no part of what a plan changes nor
 # of its ids. ``<run>`` stands for the name that apply draws, ``<number>`` for the barrier's.
@@ -62,7 +62,7 @@ _PRINCIPAL: Final = "As whom brokers are asked."
 
 
 @dataclass(frozen=True, slots=True)
-class Sentinel:
+class ProbeAcls:
     """ACLs by which brokers prove what they enforce."""
 
     phase: Annotated[Phase, PHASE, Says(PHASE_TITLES, 2)]
@@ -81,10 +81,10 @@ class PropagationCheck:
     pattern: Annotated[ResourcePattern | None, Flat] = None
 
 
-Conditional: TypeAlias = Sentinel | Bridge | PropagationCheck
+Conditional: TypeAlias = ProbeAcls | Bridge | PropagationCheck
 
 _FORMS: Final[dict[str, Record[Any]]] = {
-    "sentinel": record_of(Sentinel),
+    "sentinel": record_of(ProbeAcls),
     "bridge": record_of(
         Bridge,
         first=(
@@ -97,7 +97,7 @@ _FORMS: Final[dict[str, Record[Any]]] = {
     ),
     "barrier": record_of(PropagationCheck),
 }
-_KINDS: Final[Mapping[type, str]] = {Sentinel: "sentinel", Bridge: "bridge", PropagationCheck: "barrier"}
+_KINDS: Final[Mapping[type, str]] = {ProbeAcls: "sentinel", Bridge: "bridge", PropagationCheck: "barrier"}
 CONDITIONAL: Final[Codec[Conditional]] = tagged("kind", _FORMS, lambda item: _KINDS[type(item)], "What it is.")
 
 
@@ -109,7 +109,7 @@ def conditional_steps(plan: Plan) -> tuple[Conditional, ...]:
 def _conditional(plan: Plan) -> Iterator[Conditional]:
     probe = plan.terms.probe
     if probe is not None and any(is_acl_change(step.change) for step in plan.steps):
-        yield Sentinel(Phase.CREATE_FIRST, probe, _START)
+        yield ProbeAcls(Phase.CREATE_FIRST, probe, _START)
     yield from plan.bridges.wanted
     for phase in possible_barriers(plan):
         only = phase not in plan.barriers

@@ -159,7 +159,7 @@ def _room(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
 
 
 def _empty(steps: Sequence[Step], around: Surroundings) -> Iterator[Refusal]:
-    # No manifest at all is more often a wrong path or a failed checkout than a wish; an end that is declared is a wish.
+    # No manifest at all is more often a wrong path or a failed checkout than meant; an end that is declared is meant.
     if not around.desired and any(
         binding not in around.expired for binding in deleted_bindings(step.change for step in steps)
     ):

@@ -60,7 +60,9 @@ def bridges_taken_over(live: ClusterState, changes: Iterable[Change]) -> dict[Ac
     return taken_over
 
 
-def left_behind(live: ClusterState, default_allow: bool | None, going_on: Collection[AclBinding]) -> Iterator[Skipped]:
+def leftovers_skipped(
+    live: ClusterState, default_allow: bool | None, going_on: Collection[AclBinding]
+) -> Iterator[Skipped]:
     """Each bridge, then each binding on a reserved name that is not of a run that is ``going_on``."""
     runs = {marker.bridge: marker.run for marker in markers(live.bindings).values()}
     for bridge in leftover_bridges(live, default_allow):
@@ -150,7 +152,7 @@ def lock_callouts(held: Mapping[str, Lock], reviewed: AccessReview, unlocking: s
         if name == unlocking or not rows:
             continue
         gains = dict.fromkeys(
-            f"{operations_words(row.gained, row.region.resource_type)} on {row.region}" for row in rows[:_NAMED]
+            f"{operations_words(row.gained, row.resources.resource_type)} on {row.resources}" for row in rows[:_NAMED]
         )
         more = f" and {len(rows) - _NAMED:,} more" if len(rows) > _NAMED else ""
         text = f"{as_name(name)} is locked: without effect until unlock; then it gains {'; '.join(gains)}{more}"

@@ -43,7 +43,7 @@ DONE: Final = Observed(StepState.DONE)
 def observed_creation(wanted: Topic, topic: Topic) -> Observed:
     """A topic that appeared meanwhile is the one wanted if it is as declared in every respect.
 
-    What brokers of some make add to a new topic by themselves is nobody's wish.
+    What brokers of some make add to a new topic by themselves is declared by nobody.
     """
     alike = all(getattr(wanted, name) in (None, getattr(topic, name)) for name in TOPIC_ATTRIBUTES.values())
     mine = {key: normal_form(key, value) for key, value in wanted.configs.items()}

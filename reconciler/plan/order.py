@@ -273,7 +273,7 @@ def _suspicions(
     index = RowIndex(row for row in second if back(row))
     for row in first:
         if moved(row):
-            for other in index.overlapping(pattern_of(row.region)):
+            for other in index.overlapping(pattern_of(row.resources)):
                 work.spend(1)
                 yield from _shared(row, other, moved(row) & back(other))
 
@@ -281,16 +281,16 @@ def _suspicions(
 def _shared(row: DifferenceRow, other: DifferenceRow, operations: frozenset[AclOperation]) -> Iterator[_Ask]:
     if None not in (row.principal, other.principal) and row.principal != other.principal:
         return
-    key = narrower(row.region.names, other.region.names)
+    key = narrower(row.resources.names, other.resources.names)
     if key is None or not operations:
         return
-    name = shortest_name(row.region.resource_type, key, (*row.region.cuts, *other.region.cuts))
+    name = shortest_name(row.resources.resource_type, key, (*row.resources.cuts, *other.resources.cuts))
     if name is None:
         return
     for principal in dict.fromkeys((row.witness.principal, other.witness.principal)):
         for host in dict.fromkeys((row.witness.host, other.witness.host)):
             for operation in sorted(operations):
-                yield principal, host, operation, row.region.resource_type, name
+                yield principal, host, operation, row.resources.resource_type, name
 
 
 @dataclass(frozen=True, slots=True)

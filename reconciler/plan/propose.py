@@ -118,7 +118,7 @@ def propose(desired: DesiredState, live: ClusterState, terms: Terms, request: Re
     held, whole = locks(live.bindings), live
     unfinished = (
         *leftovers.partial_locks(held),
-        *leftovers.left_behind(live, terms.default_allow, request.going_on | marks),
+        *leftovers.leftovers_skipped(live, terms.default_allow, request.going_on | marks),
     )
     open_to_all = leftovers.bridge_callouts(live, terms.default_allow)
     # What runs put there for themselves is told apart: a plan would delete it while a run needs it.

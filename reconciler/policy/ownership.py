@@ -398,19 +398,19 @@ class Ownership:
         """Each item by the law of its kind, whether it stands, has expired, or is to be absent or disabled."""
         for kind, items in desired.listed.items():
             law = law_of(kind)
-            for wish in items.values():
-                if (wish.expired and law.ends is Ends.NEVER) or self._only_disables(law, wish):
+            for desired_item in items.values():
+                if (desired_item.expired and law.ends is Ends.NEVER) or self._only_disables(law, desired_item):
                     continue
-                item, origin = wish.item, wish.declaration.origin
+                item, origin = desired_item.item, desired_item.declaration.origin
                 if law.declared_by is DeclaredBy.NAME:
-                    yield from self._of_name(law, origin, item.place, item.subject, takes=wish.goes)
+                    yield from self._of_name(law, origin, item.place, item.subject, takes=desired_item.goes)
                 else:
-                    yield from self._of_principal(law, origin, item.principal, item.subject, takes=wish.goes)
+                    yield from self._of_principal(law, origin, item.principal, item.subject, takes=desired_item.goes)
 
-    def _only_disables(self, law: Law, wish: DesiredItem[Any]) -> bool:
+    def _only_disables(self, law: Law, desired_item: DesiredItem[Any]) -> bool:
         """Whether an item does no more than a DENY would, in a file that may deny whatever there is."""
-        disables = law.goes is Goes.ABSENT_OR_DISABLED and wish.item.is_disabled and not wish.goes
-        return disables and self.may_deny(wish.declaration.origin.file)
+        disables = law.goes is Goes.ABSENT_OR_DISABLED and desired_item.item.is_disabled and not desired_item.goes
+        return disables and self.may_deny(desired_item.declaration.origin.file)
 
     def _of_name(
         self, law: Law, origin: Origin, pattern: ResourcePattern, subject: str, *, takes: bool

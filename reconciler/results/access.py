@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import Access
-from reconciler.access.names import Region
+from reconciler.access.names import ResourceSet
 from reconciler.access.questions import GivenBy
 from reconciler.access.reach import Hop
 from reconciler.codec.values import BINDING
@@ -126,7 +126,7 @@ class AccessView(StateView):
     claimed: ClaimedFacts = ClaimedFacts()
     condition: str = ""
     unseen: tuple[str, ...] = ()
-    beside: "BesideAcls | None" = None
+    beside: "Logins | None" = None
     as_of: str = ""
     owners: Callable[[ResourcePattern], tuple[str, ...]] = lambda _: ()
     past: PastState | None = None
@@ -177,11 +177,11 @@ class AccessView(StateView):
             if concerned(ResourceType.TOPIC, topic) or concerned(ResourceType.GROUP, group)
         ]
 
-    def beside_lines(self, principal: str | None) -> list[str]:
+    def login_lines(self, principal: str | None) -> list[str]:
         """What is known of a principal's login and quota."""
         return [] if self.beside is None else list(self.beside.lines(principal))
 
-    def beside_document(self, principal: str | None) -> dict[str, object]:
+    def login_document(self, principal: str | None) -> dict[str, object]:
         """The same for programs; nothing where nobody asked."""
         return {} if self.beside is None else self.beside.document(principal)
 
@@ -234,8 +234,8 @@ class ReachAnswer:
 
     principal: str
     identities: tuple[ActedAs, ...]
-    coming: tuple[tuple[Region, tuple[Hop, ...]], ...]
-    going: tuple[tuple[Region, tuple[Hop, ...]], ...]
+    coming: tuple[tuple[ResourceSet, tuple[Hop, ...]], ...]
+    going: tuple[tuple[ResourceSet, tuple[Hop, ...]], ...]
     evidence: GivenBy
     gap: str = ""
     tokens: DelegationTokens | None = None
@@ -264,7 +264,7 @@ def answer_findings(plan: Plan) -> tuple[Finding, ...]:
             f"broker-{answer.ruling}",
             f"broker-{answer.ruling}",
             _LEVELS[answer.ruling],
-            _told(answer),
+            _broker_words(answer),
             "",
             plan.terms.cluster,
             answer.subject,
@@ -285,7 +285,15 @@ def answer_checks(plan: Plan) -> tuple[Check, ...]:
         message = f"asked at {validation.asked} about {len(validation.answers):,} steps, the cluster refuses none"
         return (Check("Broker", "validated", plan.terms.cluster, CheckStatus.PASSED, message),)
     return tuple(
-        Check("Broker", answer.subject, plan.terms.cluster, _STANDINGS[answer.ruling], _told(answer), (), answer.origin)
+        Check(
+            "Broker",
+            answer.subject,
+            plan.terms.cluster,
+            _STANDINGS[answer.ruling],
+            _broker_words(answer),
+            (),
+            answer.origin,
+        )
         for answer in validation.answers
         if answer.ruling in _STANDINGS
     )
@@ -296,7 +304,7 @@ def _answers(plan: Plan) -> Iterator[BrokerAnswer]:
         yield from plan.topics.validation.answers
 
 
-def _told(answer: BrokerAnswer) -> str:
+def _broker_words(answer: BrokerAnswer) -> str:
     return f"{_ANSWER_WORDS[answer.ruling]}: {answer.code}: {answer.message}"
 
 
@@ -310,7 +318,7 @@ _ONLY: Final = "and the operator states that SCRAM is the only way"
 
 
 @dataclass(frozen=True, slots=True)
-class BesideAcls:
+class Logins:
     """SCRAM users by name and client quotas; ``None``: not known, and ``gaps`` say why, in words about what.
 
     ``whole``: there are no others. What is declared is not: others may exist that no manifest names. ``absent`` are
@@ -326,7 +334,7 @@ class BesideAcls:
     only_scram: bool = False
     tokens: DelegationTokens | None = None
 
-    def after(self, changes: Iterable[Change]) -> "BesideAcls":
+    def after(self, changes: Iterable[Change]) -> "Logins":
         """With the steps of a plan done."""
         steps = list(changes)
         users, quotas = self.users, self.quotas
@@ -413,27 +421,27 @@ class BesideAcls:
 
 
 #: What of a cluster is read for it.
-BESIDE_ACLS: Final = (ScramUser.KIND, ClientQuota.KIND)
+WITH_LOGINS: Final = (ScramUser.KIND, ClientQuota.KIND)
 #: And of that, for who can log in.
 WHO_LOGS_IN: Final = ScramUser.KIND
 
 
-def beside_live(state: ClusterState, *, only_scram: bool = False) -> BesideAcls:
+def live_logins(state: ClusterState, *, only_scram: bool = False) -> Logins:
     """As a cluster or a snapshot has it; ``only_scram``: the operator states that nobody logs in otherwise."""
     users, quotas = state.listing(ScramUser), state.listing(ClientQuota)
     by_name = None if users.items is None else dict(users.by_key)
     gaps = {ScramUser.WORDS: users.gap, ClientQuota.WORDS: quotas.gap}
     present = {words: gap for words, gap in gaps.items() if gap is not None}
-    return BesideAcls(by_name, quotas.items, present, only_scram=only_scram, tokens=state.tokens)
+    return Logins(by_name, quotas.items, present, only_scram=only_scram, tokens=state.tokens)
 
 
-def beside_declared(wanted: DesiredState, *, only_scram: bool = False) -> BesideAcls:
+def declared_logins(wanted: DesiredState, *, only_scram: bool = False) -> Logins:
     """As manifests declare it."""
     users, quotas = wanted.of(ScramUser), wanted.of(ClientQuota)
     there = {name: user.item for name, user in users.items() if not user.goes}
     limited = frozenset(quota.item for quota in quotas.values() if not quota.goes)
     absent = frozenset(users.keys() - there.keys())
-    return BesideAcls(there, limited, whole=False, absent=absent, only_scram=only_scram)
+    return Logins(there, limited, whole=False, absent=absent, only_scram=only_scram)
 
 
 def token_lines(tokens: DelegationTokens, principal: str, *, held: bool = True) -> Iterator[str]:

@@ -17,7 +17,7 @@ from reconciler.model.desired import Origin
 from reconciler.model.says import AnyInteger, AnyText, Flat, Says
 from reconciler.plan.guards import GUARDRAILS, NO_GUARDRAILS, GuardrailReview
 from reconciler.results import KIND, OutputKind
-from reconciler.results.findings import Level, ToldByBroker
+from reconciler.results.findings import Level, ReportedByBroker
 
 T = TypeVar("T")
 
@@ -216,8 +216,8 @@ class ClusterTestEntry:
     standing: _Standing
     stops: _Stops
     words: Annotated[AnyText, Says("The claim in words.", "auto.create.topics.enable is false on every broker")]
-    breaking: Annotated[tuple[ToldByBroker, ...], Says("The answers that are not as claimed.")] = ()
-    unknown: Annotated[tuple[ToldByBroker, ...], Says("The answers that tell nothing.")] = ()
+    breaking: Annotated[tuple[ReportedByBroker, ...], Says("The answers that are not as claimed.")] = ()
+    unknown: Annotated[tuple[ReportedByBroker, ...], Says("The answers that tell nothing.")] = ()
     note: Annotated[AnyText, Says("What somebody else states of it; it decides nothing.", "", omit=True)] = ""
     exception: _ExceptionEntry = None
 
@@ -420,7 +420,7 @@ def broken_lines(entry: ClusterTestEntry) -> Iterator[str]:
         yield entry.note
 
 
-def _together(answers: Iterable[ToldByBroker]) -> Iterator[str]:
+def _together(answers: Iterable[ReportedByBroker]) -> Iterator[str]:
     """``brokers 1, 3: true (from its file)``; in the order of the first broker that says so."""
     who: dict[str, list[str]] = {}
     for answer in answers:

@@ -70,7 +70,7 @@ def standing_of(test: AccessTest | ClusterTest, *, passed: bool, decided: bool, 
 
 
 @dataclass(frozen=True, slots=True)
-class ToldByBroker:
+class ReportedByBroker:
     """What one broker says of a config, or the cluster (``None``) of a feature; ``doubt``: why it is not known."""
 
     broker: Annotated[AnyInteger | None, Says("The broker's id; null: the cluster.", 1)]
@@ -88,8 +88,8 @@ class ClusterTestResult:
 
     test: ClusterTest
     standing: ClaimStatus
-    breaking: tuple[ToldByBroker, ...] = ()
-    unknown: tuple[ToldByBroker, ...] = ()
+    breaking: tuple[ReportedByBroker, ...] = ()
+    unknown: tuple[ReportedByBroker, ...] = ()
     note: str = ""
 
     @property
@@ -204,7 +204,7 @@ class Check:
     basis: str = ""
 
     @property
-    def told_elsewhere(self) -> bool:
+    def reported_elsewhere(self) -> bool:
         """Whether a plan's refusals or a fleet's clusters say it already."""
         return self.group in ("Guards", "Fleet")
 

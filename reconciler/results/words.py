@@ -124,8 +124,8 @@ def access_document(row: Access) -> dict[str, Any]:
     return {
         "principal": row.principal,
         "hosts": str(row.hosts),
-        "resourceType": row.region.resource_type.name,
-        "names": row.region.describe(),
+        "resourceType": row.resources.resource_type.name,
+        "names": row.resources.describe(),
         "operations": sorted(operation.name for operation in row.operations),
         "witness": {"host": row.host, "name": row.name},
         "certain": row.certain,

@@ -8,7 +8,7 @@ from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
 from reconciler.access.effective import Access, Holders, OwnAccess, access_of
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.interpretation import unnamed_principal
-from reconciler.access.names import Region
+from reconciler.access.names import ResourceSet
 from reconciler.access.questions import instead
 from reconciler.codec.values import PATTERN
 from reconciler.dataclass import dataclass
@@ -52,7 +52,7 @@ class Holding:
     rows: tuple[Access, ...]
     super_user: bool = False
     like_everybody: bool = False
-    own: tuple[Region, ...] = ()
+    own: tuple[ResourceSet, ...] = ()
 
     @property
     def name(self) -> str:
@@ -104,7 +104,7 @@ def known_principals(view: AccessView) -> set[str]:
 
 
 def _of_type(rows: Iterable[Access], kind: ResourceType | None) -> tuple[Access, ...]:
-    return tuple(row for row in rows if kind in (None, row.region.resource_type))
+    return tuple(row for row in rows if kind in (None, row.resources.resource_type))
 
 
 def access_lines(states: Sequence[tuple[AccessView, tuple[Holding, ...]]], style: Style = plain) -> Iterator[str]:
@@ -113,7 +113,7 @@ def access_lines(states: Sequence[tuple[AccessView, tuple[Holding, ...]]], style
     before = {holding.principal: holding for holding in states[0][1]}
     for principal in sorted(before.keys() | after.keys(), key=lambda name: (name is not None, name or "")):
         old, new = (held.get(principal, Holding(principal, ())) for held in (before, after))
-        beside = states[0][0].beside_lines(principal), states[-1][0].beside_lines(principal)
+        beside = states[0][0].login_lines(principal), states[-1][0].login_lines(principal)
         several = len(states) > 1
         yield from _section(old, new, style, several=several)
         yield from _compared(*beside, style, several=several)
@@ -130,7 +130,7 @@ def _letters(view: AccessView, held: Holding) -> list[str]:
     """Whose records dead letter queues show to it, or its own to whom."""
     rows = [row for row in held.rows if AclOperation.READ in row.operations] if view.dead_letters else []
     lines = view.letter_lines(
-        lambda kind, name: any(row.region.resource_type is kind and row.region.contains(name) for row in rows)
+        lambda kind, name: any(row.resources.resource_type is kind and row.resources.contains(name) for row in rows)
     )
     return list(map(safe, lines))
 
@@ -182,7 +182,7 @@ def row_words(row: Access, *, who: bool = False) -> str:
     hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
     doubt = "" if row.certain else "  (perhaps: depends on what is unknown about the cluster)"
     subject = f"{row.principal or EVERYBODY_ELSE}: " if who else f"{operations} on "
-    return safe(f"{subject}{row.region.describe()}{hosts}{doubt}")
+    return safe(f"{subject}{row.resources.describe()}{hosts}{doubt}")
 
 
 def _operations(row: Access) -> str:
@@ -205,7 +205,7 @@ def holders_lines(
     cells = [(f"{marks[sign]}{row.principal}", row.on, *by) for sign, row in signed for by in row.by or (("", ""),)]
     styles = [{"+": "add", "-": "remove"}.get(sign, "") for sign, row in signed for _ in row.by or ("",)]
     if cells:
-        heading, *lines = columns_of(_COLUMNS, _said_once(cells))
+        heading, *lines = columns_of(_COLUMNS, _without_repeats(cells))
         yield style("title", heading)
         yield from (style(role, line) if role else line for role, line in zip(styles, lines, strict=True))
     before, after = states[0][1], states[-1][1]
@@ -266,7 +266,7 @@ def _holder_rows(view: AccessView, operation: AclOperation, held: Holders) -> li
         hosts = "" if row.hosts == ANY_HOST else f" from {row.hosts}"
         perhaps = "" if row.certain else " (perhaps)"
         by = tuple(_by(view, operation, row))
-        rows.append(_HolderRow(row.principal or EVERYBODY_ELSE, f"{row.region.describe()}{hosts}{perhaps}", by))
+        rows.append(_HolderRow(row.principal or EVERYBODY_ELSE, f"{row.resources.describe()}{hosts}{perhaps}", by))
     rows += [_HolderRow(name, _EVERYTHING, ((_SUPER_USER, ""),)) for name in sorted(held.super_users)]
     return rows
 
@@ -283,7 +283,7 @@ def _by(view: AccessView, operation: AclOperation, row: Access) -> Iterator[tupl
         yield text, given.words if given is not None else "" if note is None else note_words(note)
 
 
-def _said_once(rows: Sequence[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str, str]]:
+def _without_repeats(rows: Sequence[tuple[str, str, str, str]]) -> Iterator[tuple[str, str, str, str]]:
     """Of several ACLs that let the same principal on the same names, who and where stand in the first row."""
     last: tuple[str, ...] = ()
     for row in rows:
@@ -304,7 +304,7 @@ def holders_table(
         for access in (*held.lacking, *held.cluster_admins):
             can = " and ".join(f"can {right.name}" for right in sorted(access.operations)) or f"cannot {operation.name}"
             hosts = "" if access.hosts == ANY_HOST else f" from {access.hosts}"
-            who, where = access.principal or EVERYBODY_ELSE, f"{access.region.describe()}{hosts}"
+            who, where = access.principal or EVERYBODY_ELSE, f"{access.resources.describe()}{hosts}"
             rows.append([*start, who, can, where, "", "", end])
         if not held.rows and not held.super_users:
             rows.append([*start, "nobody", f"can {operation.name}", _names(pattern, held), "", "", end])
@@ -332,7 +332,7 @@ def _deciding(view: AccessView, operation: AclOperation, row: Access) -> tuple[A
     authorizer = view.authorizer
     worlds = [world.index for world in authorizer.interpretations.both]
     who = row.principal or unnamed_principal(worlds, authorizer.super_users)
-    request = AccessRequest(who, row.host, operation, row.region.resource_type, row.name)
+    request = AccessRequest(who, row.host, operation, row.resources.resource_type, row.name)
     decision, other = authorizer.authorize(*request), instead(authorizer, request)
     return other.bindings if decision.allowed is not True and other is not None else decision.bindings
 
@@ -350,7 +350,7 @@ def declared_for(view: AccessView, operation: AclOperation, held: Holders) -> di
 
 
 def access_table(states: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> dict[str, Any]:
-    """Columns for people: a row for each principal and region; who can do nothing has one, too."""
+    """Columns for people: a row for each principal and resource set; who can do nothing has one, too."""
     rows = []
     for (view, held), when in zip(states, times(states), strict=True):
         for holding in held:
@@ -360,7 +360,9 @@ def access_table(states: Sequence[tuple[AccessView, tuple[Holding, ...]]]) -> di
                 rows.append([*start, *all_of_it, "", view.condition])
             for row in holding.rows:
                 perhaps = "" if row.certain else "perhaps "
-                rows.append([*start, perhaps + _operations(row), row.region.describe(), str(row.hosts), view.condition])
+                rows.append(
+                    [*start, perhaps + _operations(row), row.resources.describe(), str(row.hosts), view.condition]
+                )
             if holding.like_everybody:
                 rows.append([*start, *_ALIKE, "", view.condition])
     return {"columns": ["CLUSTER", "STATE", "PRINCIPAL", "OPERATION", "RESOURCE", "HOST", "CONDITION"], "rows": rows}
@@ -385,7 +387,7 @@ def _access_documents(view: AccessView, held: Iterable[Holding]) -> Iterator[dic
             "superUser": holding.super_user,
             "access": [access_document(row) for row in holding.rows],
             "likeEverybodyElse": holding.like_everybody,
-            **view.beside_document(holding.principal),
+            **view.login_document(holding.principal),
         }
 
 

@@ -80,7 +80,7 @@ def access_lines(
         same = [item for _, item in group]
         first, sign = same[0]
         changes = sorted((row for row, _ in same), key=_harmless)
-        for some in [changes] if first.region.names.literal and not expand else [[row] for row in changes]:
+        for some in [changes] if first.resources.names.literal and not expand else [[row] for row in changes]:
             yield _line(some, sign, most_names)
 
 
@@ -125,7 +125,7 @@ def gravity(row: AccessChange, sign: str) -> int:
     The gravest first: the rights to change every ACL, to act as a broker and to log in as somebody else; everybody,
     all names, internal topics, what exists, what may come to be.
     """
-    operations, kind = set(_operations(row, sign)), row.region.resource_type
+    operations, kind = set(_operations(row, sign)), row.resources.resource_type
     mild = operations <= MILD
     if sign == "-":
         return 6 if row.principal is None or row.topic_count else 8
@@ -137,9 +137,9 @@ def gravity(row: AccessChange, sign: str) -> int:
         return 1
     if mild:
         return MOST_HARMLESS
-    if not row.region.names.text:
+    if not row.resources.names.text:
         return 2
-    if kind is ResourceType.TOPIC and any(row.region.contains(name) for name in INTERNAL_TOPICS):
+    if kind is ResourceType.TOPIC and any(row.resources.contains(name) for name in INTERNAL_TOPICS):
         return 3
     if kind is ResourceType.CLUSTER:
         return 7 if operations == {AclOperation.IDEMPOTENT_WRITE} else 4
@@ -159,7 +159,15 @@ def _certain(sides: Iterable[tuple[AccessChange, str]]) -> list[tuple[AccessChan
     """The sides of rows, one of both readings once: rows differ as a whole where only their other sides do."""
     merged: dict[tuple[object, ...], tuple[AccessChange, str]] = {}
     for row, sign in sides:
-        key = (row.principal, row.hosts, row.region, _operations(row, sign), sign, row.reading == "perhaps", row.since)
+        key = (
+            row.principal,
+            row.hosts,
+            row.resources,
+            _operations(row, sign),
+            sign,
+            row.reading == "perhaps",
+            row.since,
+        )
         other = merged.get(key)
         either_way = other is not None and {other[0].reading, row.reading} == {"least", "most"}
         merged[key] = (replace(row, reading=None) if either_way else row, sign)
@@ -168,13 +176,13 @@ def _certain(sides: Iterable[tuple[AccessChange, str]]) -> list[tuple[AccessChan
 
 def _order(item: tuple[AccessChange, str]) -> tuple[object, ...]:
     row, sign = item
-    kind = row.region.resource_type
+    kind = row.resources.resource_type
     operations = operations_words(_operations(row, sign), kind)
     who = (row.principal is not None, row.principal or "")
     owners = row.owners if row.owners and _tells(row.owners, sign) else DataOwners(())
     agreement = owners.agreement if sign == "+" else None
     also = (row.reading or "", row.since or (), owners.teams, agreement or "")
-    return (*who, sign, kind, not row.region.names.literal, row.hosts, operations, *also)
+    return (*who, sign, kind, not row.resources.names.literal, row.hosts, operations, *also)
 
 
 def _line(rows: Sequence[AccessChange], sign: str, most_names: int | None) -> AccessLine:
@@ -183,10 +191,10 @@ def _line(rows: Sequence[AccessChange], sign: str, most_names: int | None) -> Ac
         sign,
         first.principal or EVERYBODY_ELSE,
         EVERYBODY_ELSE if first.principal is None else as_name(first.principal),
-        operations_words(_operations(first, sign), first.region.resource_type),
-        _names(rows, most_names) if first.region.names.literal else first.region.describe(),
+        operations_words(_operations(first, sign), first.resources.resource_type),
+        _names(rows, most_names) if first.resources.names.literal else first.resources.describe(),
         "" if first.hosts == str(ANY_HOST) else first.hosts,
-        "" if first.region.names.literal else _topics(first),
+        "" if first.resources.names.literal else _topics(first),
         first.reading is None,
         "; ".join(_notes(first, sign)),
         len(rows),
@@ -223,16 +231,16 @@ def owners_words(owners: DataOwners) -> str:
 
 
 def _unnamed(rows: Sequence[AccessChange], most: int | None) -> int:
-    cut = rows[0].region.resource_type is not ResourceType.CLUSTER and most is not None and len(rows) > most + 1
+    cut = rows[0].resources.resource_type is not ResourceType.CLUSTER and most is not None and len(rows) > most + 1
     return len(rows) - most if cut and most is not None else 0
 
 
 def _names(rows: Sequence[AccessChange], most: int | None) -> str:
     """``topics `a`, `b` and 3 more`` of rows that are about one name each."""
-    kind = rows[0].region.resource_type
+    kind = rows[0].resources.resource_type
     if kind is ResourceType.CLUSTER:
         return "the cluster"
-    names = [ticked(row.region.names.text) for row in rows]
+    names = [ticked(row.resources.names.text) for row in rows]
     if len(names) == 1:
         return f"{kind.noun} {names[0]}"
     if unnamed := _unnamed(rows, most):

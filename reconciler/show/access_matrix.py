@@ -15,7 +15,7 @@ from reconciler.access.names import (
     ALL_NAMES,
     ASTERISK_NAMES,
     NameSet,
-    Region,
+    ResourceSet,
     around,
     inside,
     literal,
@@ -123,10 +123,10 @@ class _RowsByName:
     def __init__(self, holdings: Iterable[Holding], kind: ResourceType) -> None:
         self._near: dict[NameSet, list[tuple[int, frozenset[NameSet], Access | None]]] = {}
         for number, holding in enumerate(holdings):
-            own: list[tuple[Region, Access | None]] = [(region, None) for region in holding.own]
-            for region, row in [*own, *((row.region, row) for row in holding.rows)]:
-                if region.resource_type is kind:
-                    self._near.setdefault(region.names, []).append((number, frozenset(region.cuts), row))
+            own: list[tuple[ResourceSet, Access | None]] = [(resources, None) for resources in holding.own]
+            for resources, row in [*own, *((row.resources, row) for row in holding.rows)]:
+                if resources.resource_type is kind:
+                    self._near.setdefault(resources.names, []).append((number, frozenset(resources.cuts), row))
 
     def on(self, name: str) -> dict[int, list[Access | None]]:
         """By principal its rows on the name, and ``None`` where its own ACLs decide there."""

@@ -371,7 +371,7 @@ def warning_finding(text: str, cluster: str) -> Finding:
 
 
 _ROW: Final = record_of(AccessChange)
-_Told = TypeVar("_Told")
+_Reported = TypeVar("_Reported")
 
 
 def standing_findings(plan: Plan) -> tuple[Finding, ...]:
@@ -391,7 +391,7 @@ def _standing_skip(item: Skipped, cluster: str) -> Finding | None:
     What a safety check refuses stops the plan, whoever declares it.
     """
     whole = item.reason is not SkipReason.REFUSED and (item.change is not None or item.origin is None)
-    return _left_finding(item, cluster) if whole else None
+    return _skipped_finding(item, cluster) if whole else None
 
 
 def _later_finding(row: AccessChange, cluster: str) -> Finding | None:
@@ -413,14 +413,14 @@ def _standing_callout(item: Callout, cluster: str) -> Finding | None:
     return Finding("plan-callout", "plan-callout", Level.WARNING, item.text, "", cluster, exact=item.rule)
 
 
-def without_known(plan: Plan, matters: Iterable[str]) -> tuple[Plan, tuple[Finding, ...]]:
+def without_base(plan: Plan, matters: Iterable[str]) -> tuple[Plan, tuple[Finding, ...]]:
     """The plan without what the base has as well, and that as findings; no step is left out.
 
     Callouts stay beside steps on ACLs, for they may be about these.
     """
     cluster, counts, folded = plan.terms.cluster, Counter(matters), list[Finding]()
 
-    def new(items: Iterable[_Told], finding: Callable[[_Told, str], Finding | None]) -> Iterator[_Told]:
+    def new(items: Iterable[_Reported], finding: Callable[[_Reported, str], Finding | None]) -> Iterator[_Reported]:
         for item in items:
             standing = finding(item, cluster)
             if standing is not None and counts[which := matter(standing)] > 0:
@@ -446,12 +446,12 @@ def without_known(plan: Plan, matters: Iterable[str]) -> tuple[Plan, tuple[Findi
     return (as_shown(plan, shown), tuple(folded)) if folded else (plan, ())
 
 
-def left_findings(plan: Plan) -> tuple[Finding, ...]:
+def skipped_findings(plan: Plan) -> tuple[Finding, ...]:
     """One for each difference that stays."""
-    return tuple(_left_finding(item, plan.terms.cluster) for item in plan.skipped)
+    return tuple(_skipped_finding(item, plan.terms.cluster) for item in plan.skipped)
 
 
-def _left_finding(item: Skipped, cluster: str) -> Finding:
+def _skipped_finding(item: Skipped, cluster: str) -> Finding:
     rule = f"{SKIPPED}{item.reason}"
     return Finding(
         rule,

@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import Any, Final
 
 from reconciler.access.lint.rule import LintFinding, LintRule
-from reconciler.access.remediation import Minimised
+from reconciler.access.remediation import Simplified
 from reconciler.codec.values import BINDING
 from reconciler.dataclass import dataclass
 from reconciler.manifest.parts.selectors import LintException
@@ -170,9 +170,9 @@ def rule_lines(rule: LintRule, style: Style = plain) -> Iterator[str]:
         yield from wrap(paragraph.replace("*Evidence:*", "Evidence:"), 100)
 
 
-def minimised_lines(view: AccessView, minimised: Minimised, style: Style = plain) -> Iterator[str]:
+def simplified_lines(view: AccessView, simplified: Simplified, style: Style = plain) -> Iterator[str]:
     """What can go and why, then what is left."""
-    kept, removed = minimised
+    kept, removed = simplified
     yield style("title", safe(view.words))
     for binding, because in removed:
         yield style("remove", f"  - {safe(str(binding))}") + style("dim", _noted(view, binding))
@@ -244,21 +244,21 @@ def linted_findings(linted: Linted) -> Iterator[Finding]:
     yield from unseen_findings(state.unseen, state.cluster)
 
 
-def minimised_document(states: Sequence[tuple[AccessView, Minimised]]) -> dict[str, Any]:
+def simplified_document(states: Sequence[tuple[AccessView, Simplified]]) -> dict[str, Any]:
     """For programs: the smaller set, and what it leaves out."""
     return {
         "states": [
             {
                 **view.document(),
-                "kept": [BINDING.write(binding) for binding in sorted(minimised.kept.bindings)],
+                "kept": [BINDING.write(binding) for binding in sorted(simplified.kept.bindings)],
                 "removed": [
                     {
                         "binding": BINDING.write(removal.binding),
                         "because": [BINDING.write(binding) for binding in removal.because],
                     }
-                    for removal in minimised.removed
+                    for removal in simplified.removed
                 ],
             }
-            for view, minimised in states
+            for view, simplified in states
         ]
     }

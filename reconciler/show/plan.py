@@ -106,7 +106,7 @@ def _access(plan: Plan, lines: Sequence[AccessLine], *, expand: bool) -> Iterato
 
 def _exempt(plan: Plan, *, expand: bool) -> Iterator[Section]:
     exempt = [
-        f"{as_name(exception.principal)} on {exception.region.describe()}" for exception in plan.access.exceptions
+        f"{as_name(exception.principal)} on {exception.resources.describe()}" for exception in plan.access.exceptions
     ]
     if exempt:
         title = f"What happens to {EVERYBODY_ELSE} does not happen to these"

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from reconciler.access.authorizer import AccessRequest, Decision, DecisionRule
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.names import Region
+from reconciler.access.names import ResourceSet
 from reconciler.access.questions import AccessAnswer, AnswerWord, Explanation, GivenBy, Relevance, can_i, explain
 from reconciler.access.reach import Hop, HopKind
 from reconciler.access.separation import Combination, Way
@@ -64,7 +64,7 @@ _RULES: Final = {
 _STYLE: Final = {AnswerWord.YES: "add", AnswerWord.NO: "remove"}
 _PART_WORDS: Final = {True: "yes", False: "no", None: "undecided"}
 _UNSUPPORTED: Final = "brokers of this release have no such operation"
-#: Of very many regions of names, so many are shown.
+#: Of very many resource sets of names, so many are shown.
 _MOST_PARTS: Final = 10
 
 
@@ -110,7 +110,7 @@ def ask(
         view,
         lambda state: _ask(state, principal, operation, pattern, host),
         compared=lambda asked: (
-            [(part.allowed, part.hosts, part.region) for part in asked.answer.parts] or asked.allowed
+            [(part.allowed, part.hosts, part.resources) for part in asked.answer.parts] or asked.allowed
         ),
         about=about,
     )
@@ -153,7 +153,7 @@ def explain_lines(answers: Sequence[Answered], style: Style = plain) -> Iterator
             ask_them = "" if answered.allowed else f": ask {whose} for access"
             yield safe(f"    {names_words(answered.pattern)} is owned by {whose}{ask_them}")
         yield from _considered(answered, style)
-        yield from (f"    {line}" for line in _beside(answered))
+        yield from (f"    {line}" for line in _login_lines(answered))
         if answered.limits is not None:
             yield from answered.limits.lines("    ")
         yield style("dim", f"    {safe(answered.view.words)}")
@@ -217,7 +217,7 @@ def _parts(answered: Answered) -> Iterator[str]:
         parts = []
     for part in parts[:_MOST_PARTS] if len(parts) > 1 else ():
         hosts = "" if part.hosts == ANY_HOST or answered.host is not None else f" from {part.hosts}"
-        yield safe(f"    {_PART_WORDS[part.allowed]:<9}  {part.region.describe()}{hosts}")
+        yield safe(f"    {_PART_WORDS[part.allowed]:<9}  {part.resources.describe()}{hosts}")
     if len(parts) > _MOST_PARTS:
         yield f"    and {len(parts) - _MOST_PARTS:,} more; --output json has each"
     against = answered.answer.counterexample
@@ -244,9 +244,9 @@ def _owners(answered: Answered) -> tuple[str, ...]:
     return answered.view.owners(answered.pattern)
 
 
-def _beside(answered: Answered) -> list[str]:
+def _login_lines(answered: Answered) -> list[str]:
     """What is known of the login and the quota, which ``limits`` say for one client."""
-    lines = answered.view.beside_lines(answered.principal)
+    lines = answered.view.login_lines(answered.principal)
     notes = list(answered.view.beside.notes()) if answered.view.beside else []
     return [*(line for line in lines if answered.limits is None or not line.startswith("quota ")), *notes]
 
@@ -347,7 +347,7 @@ def _document(answered: Answered) -> dict[str, Any]:
         "answer": str(answered.answer.word),
         "allowed": answered.allowed,
         "parts": [
-            {"allowed": part.allowed, "hosts": str(part.hosts), "names": part.region.describe()}
+            {"allowed": part.allowed, "hosts": str(part.hosts), "names": part.resources.describe()}
             for part in answered.answer.parts
         ],
         "counterexample": None if against is None else request_document(against),
@@ -373,7 +373,7 @@ def _explained_document(answered: Answered) -> dict[str, Any]:
         ],
         "owners": list(_owners(answered)),
         "limits": None if answered.limits is None else answered.limits.documents(),
-        **answered.view.beside_document(answered.principal),
+        **answered.view.login_document(answered.principal),
     }
 
 
@@ -410,7 +410,7 @@ def way_entry(way: Way, given: GivenBy, principal: str) -> WayEntry:
     hops = (*way.hops, *way.right.moves)
     steps = [*(step for hop in hops for step in _hop_steps(hop, given))]
     if last is None or last.acts_as is not None:
-        steps.append(_step("right", right, way.right.region, (), given))
+        steps.append(_step("right", right, way.right.resources, (), given))
     return WayEntry(" → ".join(words), tuple(steps))
 
 
@@ -463,17 +463,21 @@ def _hop_steps(hop: Hop, given: GivenBy) -> Iterator[StepEntry]:
     if hop.request is None:
         yield StepEntry(hop.kind.value, hop.principal, None, "USER", None, _some(hop.acts_as or ()), acts_as)
         return
-    yield _step(hop.kind.value, hop.request, hop.region, acts_as, given)
+    yield _step(hop.kind.value, hop.request, hop.resources, acts_as, given)
     if hop.writes is not None:
-        yield _step(hop.kind.value, hop.writes, hop.region, acts_as, given)
+        yield _step(hop.kind.value, hop.writes, hop.resources, acts_as, given)
 
 
 def _step(
-    by: str, request: AccessRequest, region: Region, acts_as: tuple[str, ...] | None, given: GivenBy
+    by: str, request: AccessRequest, resources: ResourceSet, acts_as: tuple[str, ...] | None, given: GivenBy
 ) -> StepEntry:
     results = given.get(request, ())
     kind, name = request.resource_type, request.resource_name
-    names = region.describe() if region.resource_type is kind and region.contains(name) else resource_words(kind, name)
+    names = (
+        resources.describe()
+        if resources.resource_type is kind and resources.contains(name)
+        else resource_words(kind, name)
+    )
     origins = tuple(dict.fromkeys(str(origin) for _, origin in results if origin is not None))
     bindings = tuple(binding for binding, _ in results)
     return StepEntry(by, request.principal, request.operation.name, kind.name, name, names, acts_as, bindings, origins)
@@ -501,8 +505,8 @@ def reach_lines(results: Sequence[tuple[AccessView, ReachAnswer]], style: Style 
             if moved:
                 yield style("title", title)
                 yield from (
-                    safe(f"    {region.describe()}: {_moves(moves, answer.evidence)}")
-                    for region, moves in moved[:_SHOWN]
+                    safe(f"    {resources.describe()}: {_moves(moves, answer.evidence)}")
+                    for resources, moves in moved[:_SHOWN]
                 )
                 if len(moved) > _SHOWN:
                     yield f"    and {len(moved) - _SHOWN:,} more; --output json has each"
@@ -569,5 +573,5 @@ def reach_document(results: Sequence[tuple[AccessView, ReachAnswer]]) -> dict[st
     }
 
 
-def _moved_documents(moved: Iterable[tuple[Region, Sequence[Hop]]], given: GivenBy) -> list[dict[str, Any]]:
-    return [{"topics": region.describe(), "words": _moves(moves, given)} for region, moves in moved]
+def _moved_documents(moved: Iterable[tuple[ResourceSet, Sequence[Hop]]], given: GivenBy) -> list[dict[str, Any]]:
+    return [{"topics": resources.describe(), "words": _moves(moves, given)} for resources, moves in moved]

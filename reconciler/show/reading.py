@@ -98,14 +98,14 @@ class Report:
             (finding for finding in self.findings if finding.level is not Level.ERROR or finding.excepted), key=_order
         )
         return tuple(
-            self._known(finding for finding in candidates if not finding.checked and not finding.about_guardrails)
+            self._among_base(finding for finding in candidates if not finding.checked and not finding.about_guardrails)
         )
 
     @cached_property
     def known_checks(self) -> tuple[Check, ...]:
         """Checks that did not pass in the base either; one that stops something is never one of them."""
         order = (CheckStatus.PASSED, CheckStatus.FAILED, CheckStatus.UNDECIDED)
-        return tuple(self._known(check for check in self.checks_once if check.standing not in order))
+        return tuple(self._among_base(check for check in self.checks_once if check.standing not in order))
 
     @property
     def compared(self) -> tuple[int, int]:
@@ -118,7 +118,7 @@ class Report:
         warnings = len({text for plan in self.plans for text in plan.warnings})
         return old, len(self.other_findings) + skipped + warnings + new + excepted
 
-    def _known(self, items: Iterable[_Item]) -> Iterator[_Item]:
+    def _among_base(self, items: Iterable[_Item]) -> Iterator[_Item]:
         return known_among(items, Counter(self.known or {}).elements())
 
     @cached_property
@@ -153,7 +153,7 @@ class Report:
     @property
     def open_checks(self) -> tuple[Check, ...]:
         """Those of them that neither a plan's refusals nor a fleet's clusters say."""
-        return tuple(check for check in self.broken_checks if not check.told_elsewhere)
+        return tuple(check for check in self.broken_checks if not check.reported_elsewhere)
 
     @property
     def stopping_checks(self) -> tuple[Check, ...]:
@@ -257,7 +257,7 @@ def fleet_result(fleet: FleetReport) -> Report:
 def _plan_report(document: dict[str, Any]) -> Report:
     plan, servers = _plan_of(document)
     agreed, cluster = _read(documents.CHECKS, document), plan.terms.cluster
-    plan, warned = findings.without_known(plan, agreed.known or ())
+    plan, warned = findings.without_base(plan, agreed.known or ())
     return Report(
         known=None if agreed.known is None else Counter(agreed.known),
         plans=(plan,),
@@ -267,7 +267,7 @@ def _plan_report(document: dict[str, Any]) -> Report:
             *findings.guard_findings(plan),
             *answer_findings(plan),
             *findings.agreed_findings(agreed, cluster),
-            *findings.left_findings(plan),
+            *findings.skipped_findings(plan),
         ),
         checks=(
             *findings.guard_checks(plan),
@@ -285,7 +285,7 @@ def _drift_report(document: dict[str, Any]) -> Report:
     cluster = plan.terms.cluster
     return Report(
         drifts=(plan,),
-        findings=(*findings.agreed_findings(entry, cluster), *findings.left_findings(plan)),
+        findings=(*findings.agreed_findings(entry, cluster), *findings.skipped_findings(plan)),
         checks=tuple(findings.agreed_checks(entry, cluster, "live")),
         servers=servers,
     )
@@ -326,16 +326,16 @@ def _test_report(form: documents.TestOutput) -> Report:
         finding for state in form.clusters for finding in findings.unseen_findings(state.unseen, state.cluster)
     )
     report = replace(report, findings=(*report.findings, *unseen))
-    return _as_said(report, well=form.passed)
+    return _checked(report, well=form.passed)
 
 
 def _validate_report(form: documents.ValidateOutput) -> Report:
     report = _agreed_report([(cluster, "declared", state.checks) for cluster, state in form.clusters.items()])
     report = replace(report, findings=(*map(findings.problem_finding, form.problems), *report.findings))
-    return _as_said(report, well=form.valid)
+    return _checked(report, well=form.valid)
 
 
-def _as_said(report: Report, *, well: bool) -> Report:
+def _checked(report: Report, *, well: bool) -> Report:
     """A result that says that something is wrong, and not what, has lost it."""
     if not well and not any(finding.level is Level.ERROR for finding in report.open_findings):
         raise ResultError("it says that something is wrong, but holds nothing that is")

@@ -489,9 +489,14 @@ def declared_lines(desired: DesiredState, style: Style = plain) -> Iterator[str]
         gone = f"topic {as_name(name)}" if topic.absent else ""
         yield from _thing(topic.topic, Declaration(topic.origin), style, gone)
     for items in desired.listed.values():
-        for _, wish in sorted(items.items(), key=lambda pair: pair[0]):
-            if not wish.expired:
-                yield from _thing(wish.item, wish.declaration, style, wish.item.subject if wish.absent else "")
+        for _, desired_item in sorted(items.items(), key=lambda pair: pair[0]):
+            if not desired_item.expired:
+                yield from _thing(
+                    desired_item.item,
+                    desired_item.declaration,
+                    style,
+                    desired_item.item.subject if desired_item.absent else "",
+                )
 
 
 def declared_entries(desired: DesiredState) -> tuple[DeclaredBinding, ...]:
@@ -508,20 +513,20 @@ def declared_topic_entries(desired: DesiredState) -> tuple[DeclaredTopic, ...]:
 def ending_entries(desired: DesiredState) -> tuple[EndEntry, ...]:
     """The items of listed kinds that end, the first to end first: no plan says so before the day comes."""
     endings = [
-        (wish.declaration.expires.end, _end(wish, wish.declaration.expires))
+        (desired_item.declaration.expires.end, _end(desired_item, desired_item.declaration.expires))
         for items in desired.listed.values()
-        for wish in items.values()
-        if wish.declaration.expires is not None and not wish.goes
+        for desired_item in items.values()
+        if desired_item.declaration.expires is not None and not desired_item.goes
     ]
     return tuple(entry for _, entry in sorted(endings, key=lambda pair: (pair[0], pair[1].subject)))
 
 
-def _end(wish: DesiredItem[Any], expiry: Expiry) -> EndEntry:
-    resource: type[ListedItem] = type(wish.item)
+def _end(desired_item: DesiredItem[Any], expiry: Expiry) -> EndEntry:
+    resource: type[ListedItem] = type(desired_item.item)
     special: ReportedKind = listed_kind(resource)
-    subject = wish.item.subject
+    subject = desired_item.item.subject
     message = f"{subject} ends {expiry}: {special.at_end}"
-    return EndEntry(wish.declaration.origin, subject, str(expiry), message)
+    return EndEntry(desired_item.declaration.origin, subject, str(expiry), message)
 
 
 def end_lines(ends: Sequence[EndEntry], style: Style = plain, *, expand: bool = False) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from reconciler.access.difference import Witness
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.names import LITERAL, NameSet, Region
+from reconciler.access.names import LITERAL, NameSet, ResourceSet
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.characters import safe, with_points
 from reconciler.plan.review.access_change import AccessChange
@@ -120,5 +120,5 @@ def _gain(
     kind: ResourceType = ResourceType.TOPIC,
     operation: AclOperation = AclOperation.READ,
 ) -> AccessChange:
-    region, witness = Region(kind, NameSet(name, LITERAL)), Witness(principal, "10.0.0.1", name)
-    return AccessChange(principal, str(ANY_HOST), region, (operation,), (), witness, (), 0)
+    resources, witness = ResourceSet(kind, NameSet(name, LITERAL)), Witness(principal, "10.0.0.1", name)
+    return AccessChange(principal, str(ANY_HOST), resources, (operation,), (), witness, (), 0)

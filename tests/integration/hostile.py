@@ -62,13 +62,13 @@ def _bindings(text: str) -> list[AclBinding]:
         for kind in kinds
         for pattern_type in (PatternType.LITERAL, PatternType.PREFIXED)
     ]
-    orders, sentinel = (
+    orders, probe_acl = (
         ResourcePattern(ResourceType.TOPIC, "orders"),
         ResourcePattern(ResourceType.TOPIC, f"__kr.{text}.1"),
     )
     found.append(AclBinding(orders, AccessControlEntry(f"User:u{text}", f"h{text}", read, deny)))
     found.append(AclBinding(orders, AccessControlEntry("User:svc", "*", read, allow)))
-    found.append(AclBinding(sentinel, mine))
+    found.append(AclBinding(probe_acl, mine))
     return found
 
 

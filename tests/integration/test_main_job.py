@@ -190,7 +190,7 @@ def test_without_an_authorizer_the_cluster_is_said_to_have_none(
     assert "no authorizer" in examined.out
 
 
-BESIDE_ACLS = """\
+WITH_LOGINS = """\
 apiVersion: reconciler/v1
 kind: Topics
 metadata: {name: topics}
@@ -215,7 +215,7 @@ def test_without_an_authorizer_drift_compares_all_but_acls(
     wider = (open_cluster.directory / "cluster.yaml").read_text()
     wider = wider.replace("{include: [", "{include: [{principals: {prefix: 'User:open.'}}, ")
     (open_cluster.directory / "cluster.yaml").write_text(wider)
-    open_cluster.write("team.yaml", BESIDE_ACLS.replace('"true"', '{allowed: ["true", "false"]}'))
+    open_cluster.write("team.yaml", WITH_LOGINS.replace('"true"', '{allowed: ["true", "false"]}'))
     differs = open_cluster.run("drift")
     assert differs.status == 2, differs.err
     for text in ("- topic open.events", "- quota of user open.user", "1 passed", "everybody may do everything"):

@@ -78,7 +78,7 @@ EQUIVALENT_ACCESS: Final[dict[tuple[str, str, str, str], str]] = {
         "_holders_in",
         "if piece.effect.gained >> operation & 1: everybody = True yield Access(None, pie … ({operation}), piece.host, "
         "piece.name)",
-        "if True: everybody = True yield Access(None, piece.hosts, piece.region, frozenset({operation}), piece.host, "
+        "if True: everybody = True yield Access(None, piece.hosts, piece.resources, froze … ({operation}), piece.host, "
         "piece.name)",
     ): "one operation is compared and no piece is unchanged, so each gains it",
     (

@@ -77,8 +77,8 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/plan/review/access_review.py",
         "_GainedRows.__init__",
-        "if row.principal is not None: self._zones.setdefault(row.principal, set()).add(row.region)",
-        "if True: self._zones.setdefault(row.principal, set()).add(row.region)",
+        "if row.principal is not None: self._zones.setdefault(row.principal, set()).add(row.resources)",
+        "if True: self._zones.setdefault(row.principal, set()).add(row.resources)",
     ): "the zones of everybody else are asked for nowhere",
     (
         _PROOF,
@@ -223,9 +223,9 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     (
         _PROOF,
         "_suspicions",
-        "if moved(row): for other in index.overlapping(pattern_of(row.region)): work.spen … (row, other, moved(row) & "
+        "if moved(row): for other in index.overlapping(pattern_of(row.resources)): work.s … (row, other, moved(row) & "
         "back(other))",
-        "if True: for other in index.overlapping(pattern_of(row.region)): work.spend(1) y … (row, other, moved(row) & "
+        "if True: for other in index.overlapping(pattern_of(row.resources)): work.spend(1 … (row, other, moved(row) & "
         "back(other))",
     ): _ASKED,
     (
@@ -249,15 +249,15 @@ EQUIVALENT_PLAN: Final[dict[tuple[str, str, str, str], str]] = {
     (
         "reconciler/plan/review/ends.py",
         "_holds",
-        "row.region in regions or not any((True for _ in less([row.region], regions)))",
-        "not any((True for _ in less([row.region], regions)))",
-    ): "a shortcut: nothing is left of a region less itself",
+        "row.resources in resource_sets or not any((True for _ in less([row.resources], resource_sets)))",
+        "not any((True for _ in less([row.resources], resource_sets)))",
+    ): "a shortcut: nothing is left of a set less itself",
     (
         "reconciler/plan/review/access_review.py",
         "_within",
-        "region in others or not any((True for _ in less([region], others)))",
-        "not any((True for _ in less([region], others)))",
-    ): "a shortcut: nothing is left of a region less itself",
+        "resources in others or not any((True for _ in less([resources], others)))",
+        "not any((True for _ in less([resources], others)))",
+    ): "a shortcut: nothing is left of a set less itself",
     (
         "reconciler/plan/review/warnings.py",
         "_orphans",

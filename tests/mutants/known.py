@@ -124,16 +124,16 @@ KNOWN: Final = (
     ),
     Mutant(
         "plan/order.py",
-        "(*row.region.cuts, *other.region.cuts))",
-        "row.region.cuts)",
-        "a name that settles a suspicion is in neither region's cuts",
+        "(*row.resources.cuts, *other.resources.cuts))",
+        "row.resources.cuts)",
+        "a name that settles a suspicion is in the cuts of neither",
         _REVIEW,
     ),
     Mutant(
         "plan/review/access_change.py",
         "live.bindings.difference(own) if own else live.bindings",
         "live.bindings",
-        "sentinels and marks give nobody access",
+        "probe ACLs and marks give nobody access",
         _REVIEW,
     ),
     Mutant(
@@ -147,7 +147,7 @@ KNOWN: Final = (
         "apply/bridges.py",
         "if not is_reserved(binding.pattern.name):",
         "if binding:",
-        "sentinels hold no bridge",
+        "probe ACLs hold no bridge",
         _REMOVAL,
     ),
     Mutant(

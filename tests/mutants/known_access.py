@@ -117,7 +117,7 @@ KNOWN_OF_ACCESS: Final = (
                 "comparison.py",
                 "{zone, ASTERISK_NAMES, literal(WILDCARD)} if zone.contains(ASTERISK_NAMES) else {zone}",
                 "{zone}",
-                "the wildcard and the names that begin with * are regions of their own",
+                "the wildcard and the names that begin with * are sets of their own",
             ),
             (
                 "comparison.py",
@@ -174,10 +174,10 @@ KNOWN_OF_ACCESS: Final = (
                 "a principal's own entries may change too",
             ),
             (
-                "regions.py",
+                "resource_sets.py",
                 "self._kept[outer].cuts.append(index)",
                 "pass",
-                "an inner region is cut out of the outer one",
+                "an inner set is cut out of the outer one",
             ),
             (
                 "comparison.py",
@@ -198,10 +198,10 @@ KNOWN_OF_ACCESS: Final = (
                 "a set of all but some keeps what it has as members",
             ),
             (
-                "regions.py",
+                "resource_sets.py",
                 "for outer, (parts, added) in outside.items():",
                 "for outer, (parts, added) in ():",
-                "the parts outside a region are compared too",
+                "the parts outside a set are compared too",
             ),
             (
                 "difference.py",

@@ -5,7 +5,7 @@ import datetime
 from hypothesis import strategies as st
 
 from reconciler.access.difference import Witness
-from reconciler.access.names import NameSet, Region, literal
+from reconciler.access.names import NameSet, ResourceSet, literal
 from reconciler.model.acl import AclBinding, AclOperation, ResourceType
 from reconciler.model.desired import Origin
 from reconciler.model.listing import Create, Delete
@@ -98,8 +98,8 @@ _steps = st.one_of(
     st.builds(Step, st.just(Phase.DELETE_ALLOW), st.builds(Delete, _bindings), places),
     st.builds(Step, st.just(Phase.DELETE_TOPIC), st.builds(Delete, _topics), places),
 )
-_regions = st.builds(
-    Region,
+_resource_sets = st.builds(
+    ResourceSet,
     st.sampled_from([ResourceType.TOPIC, ResourceType.GROUP]),
     st.one_of(names.map(literal), names.map(NameSet)),
 )
@@ -107,7 +107,7 @@ _rows = st.builds(
     AccessChange,
     st.none() | names,
     names,
-    _regions,
+    _resource_sets,
     _operations,
     _operations,
     st.builds(Witness, names, names, names),

@@ -29,8 +29,8 @@ def told(
             row
             for row in rows
             if row.principal == who
-            and row.region.resource_type is kind
-            and row.region.contains(name)
+            and row.resources.resource_type is kind
+            and row.resources.contains(name)
             and row.hosts.contains(host, version)
         ]
         assert len(found) <= 1, f"rows overlap: {found}"
@@ -72,13 +72,13 @@ def test_every_witness_is_real_and_shortest(change: tuple[Cluster, Cluster]) -> 
     before, after = change
     difference = compare_access(authorizer_of(before), authorizer_of(after))
     for row in (*difference.rows, *difference.reached()):
-        kind = row.region.resource_type
+        kind = row.resources.resource_type
         principal, host, name = row.witness
-        assert row.region.contains(name)
+        assert row.resources.contains(name)
         old, new = (reach(side, principal, host, kind, name) for side in change)
         assert (new - old, old - new) == (row.gained, row.lost)
         shorter = [text for of, text in POINTS if of is kind and len(text) < len(name)]
-        assert not any(row.region.contains(text) for text in shorter)
+        assert not any(row.resources.contains(text) for text in shorter)
 
 
 @quick

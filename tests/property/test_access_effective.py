@@ -9,7 +9,7 @@ from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.difference import compare_access
 from reconciler.access.effective import Access, Holders, OwnAccess, access_of, every_access, own_names, who_can
 from reconciler.access.questions import AnswerWord, can_i, explain
-from reconciler.access.remediation import minimise
+from reconciler.access.remediation import simplify
 from reconciler.model.acl import AclBinding, AclOperation, PatternType, ResourcePattern, ResourceType
 from reconciler.results.access import AccessView, Basis
 from reconciler.show import access_matrix
@@ -29,7 +29,7 @@ def row_at(rows: list[Access], host: str, kind: ResourceType, name: str, version
     return [
         row
         for row in rows
-        if row.region.resource_type is kind and row.region.contains(name) and row.hosts.contains(host, version)
+        if row.resources.resource_type is kind and row.resources.contains(name) and row.hosts.contains(host, version)
     ]
 
 
@@ -46,7 +46,7 @@ def test_access_of_a_principal_is_right_at_every_point(cluster: Cluster, princip
             held = found[0].operations if found else frozenset()
             assert held == reach(cluster, principal, host, kind, name)
     for row in rows:
-        assert reach(cluster, principal, row.host, row.region.resource_type, row.name) == row.operations
+        assert reach(cluster, principal, row.host, row.resources.resource_type, row.name) == row.operations
 
 
 @quick
@@ -143,7 +143,7 @@ def test_all_questions_give_the_answer_of_brute_force(
                 continue
             expected = principal in cluster.super_users or operation in reach(cluster, principal, where, *point)
             found.add(expected)
-            parts = [part for part in answer.parts if part.region.contains(point[1])]
+            parts = [part for part in answer.parts if part.resources.contains(point[1])]
             (part,) = (one for one in parts if host is not None or one.hosts.contains(where, cluster.version))
             assert part.allowed is expected
             assert explain(authorizer, AccessRequest(principal, where, operation, *point)).allowed is expected
@@ -191,14 +191,14 @@ def test_explain_and_can_i_agree_with_brute_force(
 @given(clusters)
 def test_a_minimised_set_means_the_same_and_is_minimal(cluster: Cluster) -> None:
     authorizer = authorizer_of(cluster)
-    smaller = minimise(authorizer)
+    smaller = simplify(authorizer)
     assert smaller.kept.bindings == frozenset(cluster.bindings) - {removal.binding for removal in smaller.removed}
     assert compare_access(authorizer, smaller.kept).is_empty
     after = cluster._replace(bindings=smaller.kept.bindings)
     for principal in ASKERS:
         for kind, name in POINTS:
             assert reach(cluster, principal, FROM[0], kind, name) == reach(after, principal, FROM[0], kind, name)
-    assert minimise(smaller.kept).removed == ()
+    assert simplify(smaller.kept).removed == ()
 
 
 @quick
@@ -224,7 +224,7 @@ def test_what_all_covers_is_redundant(held: frozenset[AclOperation]) -> None:
         ResourcePattern(ResourceType.TOPIC, "*"),
         AccessControlEntry("User:*", "*", AclOperation.ALL, AclPermissionType.ALLOW),
     )
-    smaller = minimise(authorizer_of(Cluster([*narrow, wide])))
+    smaller = simplify(authorizer_of(Cluster([*narrow, wide])))
     assert smaller.kept.bindings == {wide}
     assert {removal.because for removal in smaller.removed} == {(wide,)}
 
@@ -242,10 +242,10 @@ def test_a_cell_of_the_matrix_is_what_all_rows_say_of_its_name(
         columns = [usual, *named] if everybody else named
         assert matrix.principals == tuple(one.name for one in columns)
         for _, name, cells in matrix.rows:
-            elsewhere = [row for row in usual.rows if row.region.contains(name)]
+            elsewhere = [row for row in usual.rows if row.resources.contains(name)]
             for holding, cell in zip(columns, cells, strict=True):
-                rows = [row for row in holding.rows if row.region.contains(name)]
-                own = any(region.resource_type is kind and region.contains(name) for region in holding.own)
+                rows = [row for row in holding.rows if row.resources.contains(name)]
+                own = any(resources.resource_type is kind and resources.contains(name) for resources in holding.own)
                 if holding.like_everybody and not own:
                     rows += elsewhere
                 expected = _super_user_cell(kind) if holding.super_user else _cell(rows, kind)

@@ -41,7 +41,7 @@ def shown(
     here = [
         row
         for row in rows
-        if row.region.resource_type is kind and row.region.contains(name) and row.hosts.contains(host, version)
+        if row.resources.resource_type is kind and row.resources.contains(name) and row.hosts.contains(host, version)
     ]
     found = [row for row in here if row.principal == principal] or [row for row in here if row.principal is None]
     return frozenset().union(*(row.gained for row in found)), frozenset().union(*(row.lost for row in found))
@@ -131,7 +131,7 @@ def test_rows_of_each_principal_have_every_truth_and_certain_ones_hold_in_each(
     for principal, (kind, name) in product(sorted({*ASKERS} - {*cluster.super_users}), POINTS):
         elsewhere = not any(one.resource_type is kind and one.contains(name) for one in own.names(principal))
         rows = [*own.rows(principal), *(everybody if elsewhere else ())]
-        here = [row for row in rows if row.region.resource_type is kind and row.region.contains(name)]
+        here = [row for row in rows if row.resources.resource_type is kind and row.resources.contains(name)]
         for host in FROM:
             found = [row for row in here if row.hosts.contains(host, state.kafka_version)]
             surely = {held for row in found if row.certain for held in row.operations}

@@ -61,8 +61,8 @@ def test_every_gain_and_every_loss_has_a_row(found: Transition, default_allow: b
         for ask in asks:
             assert any(
                 row.principal in (None, ask.principal)
-                and row.region.resource_type is ask.resource_type
-                and row.region.contains(ask.name)
+                and row.resources.resource_type is ask.resource_type
+                and row.resources.contains(ask.name)
                 and ask.operation in (row.gained if gained else row.lost)
                 for row in plan.access.access_changes
             ), ask
@@ -212,7 +212,7 @@ def test_no_grant_slips_through_that_nobody_reviewed(
     again = transition(now, plan.steps, Facts(), default_allow=False)
     named = () if again is None else tuple(unreviewed(difference_review(again.difference), plan.access))
     for ask in more:
-        assert any(row.region.contains(ask.name) and ask.operation in row.gained for row in named), ask
+        assert any(row.resources.contains(ask.name) and ask.operation in row.gained for row in named), ask
     if now.bindings == found.live.bindings:
         assert named == ()
 

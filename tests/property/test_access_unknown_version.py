@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.difference import compare_access
-from reconciler.access.remediation import minimise
+from reconciler.access.remediation import simplify
 from reconciler.model.acl import AclBinding
 from tests.property.access_naive import Ask, Cluster, allowed
 from tests.property.access_states import bindings, clusters
@@ -44,7 +44,7 @@ def test_an_authorizer_with_changes_is_one_built_anew(
 
 @given(clusters)
 def test_a_minimised_set_means_the_same_in_both_versions(cluster: Cluster) -> None:
-    kept = minimise(unknown(cluster)).kept.bindings
+    kept = simplify(unknown(cluster)).kept.bindings
     for version in _BOTH:
         before, after = (authorizer_of(cluster._replace(bindings=b, version=version)) for b in (cluster.bindings, kept))
         assert compare_access(before, after).is_empty

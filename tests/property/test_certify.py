@@ -19,10 +19,10 @@ def held(rights: list[AccessRight], cluster: Cluster) -> dict[tuple[object, ...]
     """The rights with an effect at each host and name, by principal."""
     found: dict[tuple[object, ...], list[AccessRight]] = {}
     for right in rights:
-        if right.region is None or not right.standing.has_effect:
+        if right.resources is None or not right.standing.has_effect:
             continue
         for kind, name in POINTS:
-            if kind is right.region.resource_type and right.region.contains(name):
+            if kind is right.resources.resource_type and right.resources.contains(name):
                 for host in FROM:
                     if right.hosts.contains(host, cluster.version):
                         found.setdefault((right.principal, host, kind, name), []).append(right)
@@ -51,7 +51,7 @@ def test_rights_of_all_owners_are_what_is_permitted_each_request_once(
     found = held(rights, cluster)
     own = {(one, kind): own_names(authorizer, one, kind) for one in ASKERS for kind, _ in POINTS}
     for principal in ASKERS:
-        super_user = [right for right in rights if right.region is None and right.principal == principal]
+        super_user = [right for right in rights if right.resources is None and right.principal == principal]
         assert len(super_user) == (principal in cluster.super_users)
         for kind, name in () if super_user else POINTS:
             who = principal if any(zone.matches(name) for zone in own[principal, kind]) else None

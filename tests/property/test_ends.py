@@ -104,11 +104,11 @@ def states(desired: DesiredState, plan: Plan, live: ClusterState) -> Iterator[tu
 def told(plan: Plan, ask: Ask, day: datetime.date) -> bool:
     """Whether a row says that this request is permitted on that day and was not before."""
     own = [row for row in plan.access.access_changes if row.principal == ask.principal]
-    exempt = any(one.principal == ask.principal and one.region.contains(ask.name) for one in plan.access.exceptions)
+    exempt = any(one.principal == ask.principal and one.resources.contains(ask.name) for one in plan.access.exceptions)
     others = [] if exempt else [row for row in plan.access.access_changes if row.principal is None]
     return any(
         ask.operation in row.gained
-        and row.region.contains(ask.name)
+        and row.resources.contains(ask.name)
         and (row.hosts == str(ANY_HOST) or ask.host in row.hosts or row.hosts.startswith("any"))
         and (row.since is None or row.since.instant.date() <= day)
         for row in (*own, *others)
@@ -135,7 +135,7 @@ def test_nobody_gains_on_a_later_day_without_being_told(seed: int, *, default_al
         assert gained <= (plan.access.trend in (AccessTrend.WIDENING, AccessTrend.MIXED))
         for row in plan.access.access_changes:
             later += row.since is not None
-            if row.since is not None and row.region.resource_type is ResourceType.TOPIC:
+            if row.since is not None and row.resources.resource_type is ResourceType.TOPIC:
                 witness = Ask(
                     row.principal or row.witness.principal,
                     row.witness.host,

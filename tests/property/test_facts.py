@@ -40,8 +40,8 @@ def test_no_gain_and_no_loss_is_hidden_by_a_claim(
         for ask in asks:
             assert any(
                 row.principal in (None, ask.principal)
-                and row.region.resource_type is ask.resource_type
-                and row.region.contains(ask.name)
+                and row.resources.resource_type is ask.resource_type
+                and row.resources.contains(ask.name)
                 and ask.operation in (row.gained if gains else row.lost)
                 for row in plan.access.access_changes
             ), ask

@@ -84,7 +84,7 @@ def test_what_principals_have_in_common_is_what_each_of_them_has(
     authorizer = Authorizer(state.bindings, ("User:root",), default_allow, version, opaque=state.opaque)
     common = CommonAccess(authorizer)
     for name in _named(authorizer) | {common.everybody_else}:
-        expected = {(row.hosts, row.region, row.operations, row.certain) for row in access_of(authorizer, name)}
+        expected = {(row.hosts, row.resources, row.operations, row.certain) for row in access_of(authorizer, name)}
         held = [tuple(row) for kind in ResourceType if kind >= ResourceType.TOPIC for row in common.of(name, kind)]
         assert set(held) == expected
         assert len(held) == len(expected)
@@ -113,7 +113,7 @@ def test_names_as_open_as_those_around_them(left_out: int | None, default_allow:
     common = CommonAccess(authorizer)
     for name in _named(authorizer) | {common.everybody_else}:
         held = {tuple(row) for kind in ResourceType if kind >= ResourceType.TOPIC for row in common.of(name, kind)}
-        assert held == {(r.hosts, r.region, r.operations, r.certain) for r in access_of(authorizer, name)}
+        assert held == {(r.hosts, r.resources, r.operations, r.certain) for r in access_of(authorizer, name)}
 
 
 @given(states(), st.sampled_from([False, True, None]))
@@ -138,14 +138,14 @@ def _rows_of(shown: str, held: list[Access], topics: list[str]) -> list[AccessRe
     rows = []
     for kind in ResourceType:
         for operation in AclOperation:
-            parts = [row for row in held if row.region.resource_type is kind and operation in row.operations]
-            regions = sorted({row.region for row in parts})
-            if not regions:
+            parts = [row for row in held if row.resources.resource_type is kind and operation in row.operations]
+            resource_sets = sorted({row.resources for row in parts})
+            if not resource_sets:
                 continue
             assert operation in supported(kind, ASSUMED_VERSION)
-            count = sum(any(region.contains(name) for region in regions) for name in topics)
-            everything = any(region.names == ALL_NAMES for region in regions)
-            words = [str(region) for region in regions]
+            count = sum(any(resources.contains(name) for resources in resource_sets) for name in topics)
+            everything = any(resources.names == ALL_NAMES for resources in resource_sets)
+            words = [str(resources) for resources in resource_sets]
             counted = count if kind is ResourceType.TOPIC else 0
             certain = all(row.certain for row in parts)
             rows.append(AccessReach(shown, kind.name, operation.name, words, counted, everything, certain))

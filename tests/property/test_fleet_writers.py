@@ -14,7 +14,7 @@ from typing import Any, cast
 import pytest
 
 from reconciler.parts.fleet import store as stores
-from reconciler.parts.fleet.membership import told_apart
+from reconciler.parts.fleet.membership import without_duplicates
 from reconciler.parts.fleet.store import FleetStore, StoreFiles, entries
 from reconciler.results.fleet_drift import Bucket, Failure, FleetRun, Reading, parse_run
 from tests.contract.memory_files import MemoryFiles
@@ -100,7 +100,7 @@ class Driver:
                 self.store.note(began, reading)
             if others is not _everything:
                 self.wholes.append(began)
-            self.store.commit(run, others, told_apart)
+            self.store.commit(run, others, without_duplicates)
             self.told |= dict.fromkeys(clusters, began)
             if not keep:
                 self.store.forget(self.store.run_ids())

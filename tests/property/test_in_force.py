@@ -40,7 +40,7 @@ def test_a_gain_is_missed_where_some_host_and_name_that_it_is_about_lacks_it() -
         now = (bindings_after(frozenset(before), changes) | foreign) - gone
         expected = []
         for row in review.access_changes:
-            if row.region.resource_type not in NAMES:  # what topics grant on the cluster, nobody reads plainly
+            if row.resources.resource_type not in NAMES:  # what topics grant on the cluster, nobody reads plainly
                 continue
             lacking = [
                 operation
@@ -48,18 +48,18 @@ def test_a_gain_is_missed_where_some_host_and_name_that_it_is_about_lacks_it() -
                 if not all(
                     permitted(
                         now,
-                        Ask(row.principal or "User:stranger", host, operation, row.region.resource_type, name),
+                        Ask(row.principal or "User:stranger", host, operation, row.resources.resource_type, name),
                         default_allow=default_allow,
                     )
-                    for name in NAMES[row.region.resource_type]
-                    if row.region.contains(name)
+                    for name in NAMES[row.resources.resource_type]
+                    if row.resources.contains(name)
                     for host in (HOSTS if row.hosts == str(ANY_HOST) else (row.witness.host,))
                 )
             ]
             held += len(row.gained) - len(lacking)
             if lacking:
-                words = operations_words(lacking, row.region.resource_type)
-                expected.append(f"{row.principal or 'everybody else'} would not have {words} on all of {row.region}")
+                words = operations_words(lacking, row.resources.resource_type)
+                expected.append(f"{row.principal or 'everybody else'} would not have {words} on all of {row.resources}")
         state = ClusterState("c", now)
         told = gains_not_in_force(review, state, Facts(), default_allow=default_allow)
         assert sorted(one for one in told if "the cluster" not in one) == sorted(expected), (before, after, now)

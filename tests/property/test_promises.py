@@ -22,7 +22,7 @@ from reconciler.model.acl import AclBinding, AclOperation, PatternType, Resource
 from reconciler.model.desired import Declaration
 from reconciler.parts.edit.app.editing import EditRefusedError, ManifestEdit
 from reconciler.parts.edit.app.grant import AskedAccess, GrantTerms, NotDeclaredError, grant, rename, revoke
-from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
+from reconciler.parts.edit.app.simplify import fix_lint, fix_simplify
 from tests.property.access_naive import Cluster, reach
 from tests.property.edits import Author, Plain, Scribe
 
@@ -147,7 +147,7 @@ Command = Callable[[Random, str], tuple[ManifestEdit, set[str] | None, set[str] 
 
 
 def _minimise(random: Random, path: str) -> tuple[ManifestEdit, set[str] | None, set[str] | None]:
-    return fix_minimise(StateRequest(path, as_of=DAY)), set(), set()
+    return fix_simplify(StateRequest(path, as_of=DAY)), set(), set()
 
 
 def _fix(random: Random, path: str) -> tuple[ManifestEdit, set[str] | None, set[str] | None]:
@@ -178,7 +178,7 @@ def _finish(random: Random, path: str) -> tuple[ManifestEdit, set[str] | None, s
 
 
 COMMANDS: dict[str, Command] = {
-    "minimise": _minimise,
+    "simplify": _minimise,
     "fix": _fix,
     "grant": _grant,
     "revoke": _revoke,
@@ -186,7 +186,7 @@ COMMANDS: dict[str, Command] = {
     "finish": _finish,
 }
 #: Those that keep access as it is, and so hold in either reading of what nobody states.
-EXACT = ("minimise", "fix")
+EXACT = ("simplify", "fix")
 
 
 def check(name: str, seed: int) -> bool:

@@ -172,7 +172,7 @@ def test_every_format_has_each_check_and_finding(report: Report) -> None:
     for name in ("text.txt", "comment.md", "summary.md", "page.html", "junit.xml"):
         text = read(name, FORMATS[name](report))
         for check in report.broken_checks:
-            if name == "junit.xml" or not check.told_elsewhere:
+            if name == "junit.xml" or not check.reported_elsewhere:
                 assert missing(text, check_words(check)) == [], name
     for name in ("text.txt", "comment.md", "summary.md", "page.html"):
         text = read(name, FORMATS[name](report))

@@ -63,15 +63,15 @@ def bears_on(binding: AclBinding, row: DifferenceRow, moved: frozenset[AclOperat
         return False
     if host in row.hosts.but:
         return False
-    kinds = binding.pattern.resource_type, row.region.resource_type
+    kinds = binding.pattern.resource_type, row.resources.resource_type
     if kinds == (ResourceType.CLUSTER, ResourceType.TOPIC):
         return bool(moved & spoken(binding) & ON_EVERY_TOPIC)
     if kinds == (ResourceType.TOPIC, ResourceType.CLUSTER):
         return AclOperation.WRITE in spoken(binding) and AclOperation.IDEMPOTENT_WRITE in moved
-    key, cuts = names_of(binding.pattern), [*row.region.cuts, *([ASTERISK_NAMES] * binding.pattern.is_wildcard)]
+    key, cuts = names_of(binding.pattern), [*row.resources.cuts, *([ASTERISK_NAMES] * binding.pattern.is_wildcard)]
     names = ("x", "xa", "xab", "xz", "y", CLUSTER_NAME)
     shared = any(
-        key.matches(name) and row.region.names.matches(name) and not any(cut.matches(name) for cut in cuts)
+        key.matches(name) and row.resources.names.matches(name) and not any(cut.matches(name) for cut in cuts)
         for name in names
     )
     return kinds[0] is kinds[1] and shared and bool(moved & spoken(binding))
@@ -108,8 +108,8 @@ def test_whoever_is_exempt_gains_and_loses_nothing_of_its_own_there_from_some_ho
         if found is None:
             continue
         review = difference_review(found.difference)
-        moved = {(row.principal, row.region) for row in review.access_changes if row.hosts == str(ANY_HOST)}
-        assert moved.isdisjoint((one.principal, one.region) for one in review.exceptions)
+        moved = {(row.principal, row.resources) for row in review.access_changes if row.hosts == str(ANY_HOST)}
+        assert moved.isdisjoint((one.principal, one.resources) for one in review.exceptions)
         exempt += len(review.exceptions)
     assert exempt > 20
 

@@ -10,7 +10,7 @@ import pytest
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.admission import check_break_glass
-from reconciler.app.apply import ApplyOptions, Attendant, Unattended, apply, apply_plan
+from reconciler.app.apply import ApplyOptions, Supervisor, Unattended, apply, apply_plan
 from reconciler.app.cleanup import cleanup
 from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions
 from reconciler.app.plan import drift
@@ -112,11 +112,13 @@ class Stage:
         self,
         end: datetime.date = NOW + HOUR,
         reason: str | None = "outage",
-        attendant: Attendant = Unattended(),
+        supervisor: Supervisor = Unattended(),
         asked: AskedAccess = ASKED,
     ) -> None:
         terms = GrantTerms(Expiry(end), reason, "INC-7")
-        result = break_glass(str(self.manifests), self.cluster, asked, terms, options=self.options, attendant=attendant)
+        result = break_glass(
+            str(self.manifests), self.cluster, asked, terms, options=self.options, supervisor=supervisor
+        )
         assert result.succeeded
 
     def end(self, asked: AskedAccess) -> Result:
@@ -594,5 +596,5 @@ class _Declines(Unattended):
 
 def test_who_declines_leaves_nothing_behind(stage: Stage) -> None:
     with pytest.raises(DeclinedError):
-        stage.give(attendant=_Declines())
+        stage.give(supervisor=_Declines())
     assert stage.live() == {STAYS}

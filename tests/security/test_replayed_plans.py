@@ -116,7 +116,7 @@ def test_an_undo_is_performed_where_a_person_is_asked(place: Place) -> None:
     where = ConnectionOptions(connections="operator.yaml")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("click.confirm", lambda *_, **__: True)
-        assert apply_plan("plan.json", "m", "c=snapshot:live.json", where, attendant=asked).succeeded
+        assert apply_plan("plan.json", "m", "c=snapshot:live.json", where, supervisor=asked).succeeded
 
 
 @pytest.mark.parametrize("what", AT_ONCE)

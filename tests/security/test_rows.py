@@ -18,7 +18,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reconciler.access.difference import Witness
-from reconciler.access.names import NameSet, Region
+from reconciler.access.names import NameSet, ResourceSet
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
 from reconciler.model.acl import AclOperation, ResourceType
@@ -41,33 +41,33 @@ READ, DESCRIBE, ALTER = AclOperation.READ, AclOperation.DESCRIBE, AclOperation.A
 _TOPIC, _CLUSTER = ResourceType.TOPIC, ResourceType.CLUSTER
 
 
-def row(who: str | None, region: Region, *gained: AclOperation, topics: Sequence[str] = ()) -> AccessChange:
+def row(who: str | None, resources: ResourceSet, *gained: AclOperation, topics: Sequence[str] = ()) -> AccessChange:
     witness = Witness(who or "User:x", "192.0.2.1", "x")
-    return AccessChange(who, _ANY, region, gained, (), witness, tuple(topics), len(topics))
+    return AccessChange(who, _ANY, resources, gained, (), witness, tuple(topics), len(topics))
 
 
 def _harmless(number: int, kind: int) -> AccessChange:
     who = f"User:a{number:04}"
     if kind == 0:
-        return row(who, Region(_TOPIC, NameSet(f"own{number}.")), READ)
+        return row(who, ResourceSet(_TOPIC, NameSet(f"own{number}.")), READ)
     if kind == 1:
-        return row(who, Region(_CLUSTER, NameSet("kafka-cluster", 1)), DESCRIBE)
-    return row(who, Region(_TOPIC, NameSet(f"new{number}", 1)), READ)
+        return row(who, ResourceSet(_CLUSTER, NameSet("kafka-cluster", 1)), DESCRIBE)
+    return row(who, ResourceSet(_TOPIC, NameSet(f"new{number}", 1)), READ)
 
 
 _DANGEROUS: dict[str, Callable[[], AccessChange]] = {
     "an existing topic": lambda: row(
-        "User:zz-mallory", Region(_TOPIC, NameSet("payroll.salaries", 1)), READ, topics=["payroll.salaries"]
+        "User:zz-mallory", ResourceSet(_TOPIC, NameSet("payroll.salaries", 1)), READ, topics=["payroll.salaries"]
     ),
-    "all topics": lambda: row("User:zz-mallory", Region(_TOPIC), READ),
-    "the cluster": lambda: row("User:zz-mallory", Region(_CLUSTER, NameSet("kafka-cluster", 1)), ALTER),
+    "all topics": lambda: row("User:zz-mallory", ResourceSet(_TOPIC), READ),
+    "the cluster": lambda: row("User:zz-mallory", ResourceSet(_CLUSTER, NameSet("kafka-cluster", 1)), ALTER),
     "the tokens of a user": lambda: row(
-        "User:zz-mallory", Region(ResourceType.USER, NameSet("User:svc-payroll", 1)), AclOperation.CREATE_TOKENS
+        "User:zz-mallory", ResourceSet(ResourceType.USER, NameSet("User:svc-payroll", 1)), AclOperation.CREATE_TOKENS
     ),
     "a broker's right": lambda: row(
-        "User:zz-mallory", Region(_CLUSTER, NameSet("kafka-cluster", 1)), AclOperation.CLUSTER_ACTION
+        "User:zz-mallory", ResourceSet(_CLUSTER, NameSet("kafka-cluster", 1)), AclOperation.CLUSTER_ACTION
     ),
-    "everybody": lambda: row(None, Region(_TOPIC, NameSet("zz.")), READ),
+    "everybody": lambda: row(None, ResourceSet(_TOPIC, NameSet("zz.")), READ),
 }
 
 
@@ -348,7 +348,7 @@ def test_one_dangerous_row_in_a_whole_report(
     [
         (_DANGEROUS["the tokens of a user"](), "with a token one logs in as that user"),
         (_DANGEROUS["a broker's right"](), "by which a broker reads every topic"),
-        (row("User:ANONYMOUS", Region(_TOPIC, NameSet("t", 1)), READ), "whoever connects without a login"),
+        (row("User:ANONYMOUS", ResourceSet(_TOPIC, NameSet("t", 1)), READ), "whoever connects without a login"),
     ],
 )
 def test_a_grant_that_is_more_than_it_looks_like(gained: AccessChange, said: str) -> None:

@@ -107,9 +107,9 @@ class UndoDraft:
     topics: dict[str, DesiredTopic] = field(default_factory=dict)
     listed: dict[str, dict[Any, DesiredItem[Any]]] = field(default_factory=dict)
 
-    def want(self, wish: DesiredItem[Any]) -> None:
+    def want(self, desired_item: DesiredItem[Any]) -> None:
         """Adds a resource of a listed kind, or that it must not exist."""
-        self.listed.setdefault(wish.item.KIND, {})[wish.item.key] = wish
+        self.listed.setdefault(desired_item.item.KIND, {})[desired_item.item.key] = desired_item
 
 
 class Kind(ABC):

@@ -101,8 +101,8 @@ def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft)
     if topic is None:
         yield f"the settings of topic {after.name} stay: the topic no longer exists"
         return
-    wished = draft.topics.get(after.name)
-    configs = dict(wished.topic.configs if wished else topic.configs)
+    drafted = draft.topics.get(after.name)
+    configs = dict(drafted.topic.configs if drafted else topic.configs)
     # Config by config: others may have changed some of them since, and theirs stay.
     for key, value in after.configs.items():
         if _normal(key, topic.configs.get(key)) != _normal(key, value):
@@ -114,7 +114,7 @@ def _revert_configs(before: TopicConfigs, after: TopicConfigs, draft: UndoDraft)
             configs.pop(key, None)
         else:
             configs[key] = old
-    back = wished.topic if wished else Topic(after.name)
+    back = drafted.topic if drafted else Topic(after.name)
     _want(draft, replace(back, configs=FrozenMap(configs)))
 
 
@@ -126,8 +126,8 @@ def _revert_replicas(before: TopicReplicas, after: TopicReplicas, draft: UndoDra
     if topic.replica_assignments != after.assignments:
         yield f"the replicas of topic {after.name} stay: somebody has moved them since, or is moving them"
         return
-    wished = draft.topics.get(after.name)
-    back = wished.topic if wished else Topic(after.name, configs=topic.configs)
+    drafted = draft.topics.get(after.name)
+    back = drafted.topic if drafted else Topic(after.name, configs=topic.configs)
     count, factor = len(before.assignments), max(map(len, before.assignments))
     _want(
         draft,

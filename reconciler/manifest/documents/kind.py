@@ -102,16 +102,16 @@ class DesiredBuilder:
         """The documents of one kind."""
         return [item for item in self.documents if isinstance(item, declared)]
 
-    def want(self, wish: DesiredItem[Any]) -> None:
+    def want(self, desired_item: DesiredItem[Any]) -> None:
         """Adds a resource of a listed kind; reports it if it is declared twice, or outside the cluster's scope.
 
         Twice is also what Kafka enforces as one. Of that, one can be declared, and the others absent.
         """
-        item, origin, expires = wish.item, wish.declaration.origin, wish.declaration.expires
+        item, origin, expires = desired_item.item, desired_item.declaration.origin, desired_item.declaration.expires
         findings = self.findings_of(origin.file)
-        identities = [("key", item.key), *(() if wish.absent else (("enforced", item.enforced),))]
-        earliest = [self._first.setdefault((item.KIND, identity), wish) for identity in identities]
-        if (earlier := next((first for first in earliest if first is not wish), None)) is not None:
+        identities = [("key", item.key), *(() if desired_item.absent else (("enforced", item.enforced),))]
+        earliest = [self._first.setdefault((item.KIND, identity), desired_item) for identity in identities]
+        if (earlier := next((first for first in earliest if first is not desired_item), None)) is not None:
             trouble = Trouble(Code.CONFLICTING_ITEM, f"the {item.subject} is declared twice", "keep one of them")
             findings.add_at(trouble, origin, related=[earlier.declaration.origin])
         elif not self.cluster.scope.owns_listed(item, declared=True):
@@ -122,7 +122,7 @@ class DesiredBuilder:
                 advice = f"{item.WORDS} are in scope by items with {names} alone"
             self.outside.add(origin, f"the {item.subject}", lambda selector: selector.selects_listed(item), advice)
         over = expires is not None and expires.over(self.as_of)
-        self.listed.setdefault(item.KIND, {})[item.key] = replace(wish, expired=over)
+        self.listed.setdefault(item.KIND, {})[item.key] = replace(desired_item, expired=over)
 
 
 @cache
@@ -236,8 +236,8 @@ class ListedDocumentKind(Kind[Any]):
         """Adds every item."""
         for document in builder.of(ListedDeclaration):
             if document.heading.kind == self.name:
-                for wish in document.items:
-                    builder.want(wish)
+                for desired_item in document.items:
+                    builder.want(desired_item)
 
 
 def document_name(resource: type[ListedItem]) -> str:

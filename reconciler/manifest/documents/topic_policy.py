@@ -10,7 +10,7 @@ from reconciler.manifest.documents.kind import Kind, Touched
 from reconciler.manifest.parts.document import Document, Heading
 from reconciler.manifest.parts.fields import integer
 from reconciler.manifest.parts.resources import PatternTable
-from reconciler.manifest.parts.selectors import check_is_known, topic_names
+from reconciler.manifest.parts.selectors import check_exists, topic_names
 from reconciler.manifest.parts.topic_settings import setting_value, warn_of_unknown_setting
 from reconciler.manifest.read.findings import (
     Findings,
@@ -333,7 +333,7 @@ def _exceptions(
     exceptions: dict[str, tuple[topic_rule.TopicException, ...]] = {}
     for node, item in paired(spec.get("exceptions"), items):
         topics, check = topic_names(node.get("topics"), table, findings), node.get("check")
-        if not isinstance(check, ScalarNode) or not check_is_known("rule", check, rule_names, findings) or item is None:
+        if not isinstance(check, ScalarNode) or not check_exists("rule", check, rule_names, findings) or item is None:
             continue
         codes = item.codes if isinstance(item.codes, list) else [item.codes] if item.codes else []
         exception = topic_rule.TopicException(

@@ -311,14 +311,14 @@ class BindingTable:
             entries = entries_of(grant)
             # Of a name that is written twice, each place counts.
             for pattern, declaration in grant.declared():
-                self._add_beside(pattern, entries, Placed(declaration, not isinstance(grant, BroughtRule)))
+                self._add_entries(pattern, entries, Placed(declaration, not isinstance(grant, BroughtRule)))
             return
         taken = [pattern for pattern in grant.patterns if on.setdefault(pattern, declarers) is not declarers]
         entries = entries_of(grant) if taken else ()
         for pattern in taken:
-            self._add_beside(pattern, entries, grant)
+            self._add_entries(pattern, entries, grant)
 
-    def _add_beside(self, pattern: ResourcePattern, entries: Iterable[AccessControlEntry], declarer: Declarer) -> None:
+    def _add_entries(self, pattern: ResourcePattern, entries: Iterable[AccessControlEntry], declarer: Declarer) -> None:
         """Adds the entries of a rule on a pattern that another rule names, or that it names twice."""
         there = self._several.get(pattern)
         if there is None:

@@ -31,7 +31,7 @@ class GuardExceptionDeclaration:
     ticket: str | None = None
 
 
-#: A mass deletion is a mistake more often than a wish, so without a word about it this is refused.
+#: A mass deletion is a mistake more often than it is meant, so without a word about it this is refused.
 DEFAULT_DELETE_PERCENT: Final = 20
 #: Of few bindings, some are soon a large share: so many may go by default.
 DEFAULT_PERCENT_ABOVE: Final = 10

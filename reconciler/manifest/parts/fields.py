@@ -272,14 +272,14 @@ PrincipalText = Annotated[
 ]
 
 
-def _said(value: object) -> object:
+def _reason_text(value: object) -> object:
     if isinstance(value, str) and not value.strip():
         raise refuse(Code.WRONG_VALUE, "a reason is expected here", "say why")
     return value
 
 
 #: A text that says something.
-Reason = Annotated[Text, BeforeValidator(_said)]
+Reason = Annotated[Text, BeforeValidator(_reason_text)]
 
 
 OneOrMoreTexts = Annotated[

@@ -275,7 +275,7 @@ def declare_test_exceptions(
     exceptions: dict[str, StatedException] = {}
     for item, model in paired(spec.get("exceptions"), items):
         check = item.get("check")
-        if not isinstance(check, ScalarNode) or not check_is_known("test", check, names, findings):
+        if not isinstance(check, ScalarNode) or not check_exists("test", check, names, findings):
             continue
         origin = findings.origin(check)
         if first.setdefault(check.plain, origin) != origin:
@@ -286,7 +286,7 @@ def declare_test_exceptions(
     return exceptions
 
 
-def check_is_known(what: str, check: ScalarNode, names: Sequence[str], findings: Findings) -> bool:
+def check_exists(what: str, check: ScalarNode, names: Sequence[str], findings: Findings) -> bool:
     """Whether an exception is about something that its document has, which is reported otherwise."""
     if check.plain in names or "${" in check.plain or any("${" in name for name in names):
         return True

@@ -63,7 +63,7 @@ def _form(name: str) -> _Form:
     return _Form(name, rights[ResourceType.TOPIC], needs, may, tuple(brings))
 
 
-def _is_told_by_rights(name: str) -> bool:
+def _shows_by_rights(name: str) -> bool:
     """Whether rights tell the role: one that names topics itself is told by those names too, and left to people."""
     return all(
         pattern.resource_type is ResourceType.CLUSTER for rule in BUILT_IN_ROLES[name].rules for pattern in rule.names
@@ -72,7 +72,7 @@ def _is_told_by_rights(name: str) -> bool:
 
 #: The first that fits is taken, so those that ask for more come first.
 _FORMS: Final = sorted(
-    map(_form, filter(_is_told_by_rights, BUILT_IN_ROLES)),
+    map(_form, filter(_shows_by_rights, BUILT_IN_ROLES)),
     key=lambda form: (-len(form.needs), -len(form.brings), form.role),
 )
 _PRODUCE: Final = frozenset({AclOperation.WRITE, AclOperation.DESCRIBE})

@@ -12,7 +12,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import ANY_HOST
 from reconciler.access.names import NameSet, names_of
 from reconciler.access.reach import ACTS_AS
-from reconciler.app.access_checks import BesidesAcls, separations_broken
+from reconciler.app.access_checks import CheckContext, separations_broken
 from reconciler.app.approvals import detached_signature, signatures_next_to, signers_of
 from reconciler.app.manifests import sound
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore, moment
@@ -204,7 +204,7 @@ def gaps_of(seen: AccessState) -> Iterator[str]:
 def _broken_separations(seen: AccessState, at: datetime.date) -> tuple[ClaimResult, ...]:
     if seen.manifests is None or seen.declaration is None or seen.state is None:
         return ()
-    besides = BesidesAcls(denials_of_locks(seen.state.bindings), dead_letters(seen.state))
+    besides = CheckContext(denials_of_locks(seen.state.bindings), dead_letters(seen.state))
     return separations_broken(seen.manifests, seen.declaration, seen.view.authorizer, at, besides)
 
 
@@ -278,7 +278,7 @@ class _BindingFacts:
             group = _AS_LAST_TIME if right.id in self.kept and not unused else group
         if self._breaks(right):
             group = f"{_TOXIC}: {who}" if right.through else f"{_TOXIC}, {_ELSEWHERE}: {who}"
-        known_of = [self._said_of(binding) for binding in right.through]
+        known_of = [self._line_and_people(binding) for binding in right.through]
         proposers = {who for _, people in known_of for who in people}
         return CertifiedRight(
             right.id,
@@ -318,13 +318,13 @@ class _BindingFacts:
     def _notes(self, right: AccessRight) -> Iterator[str]:
         yield from self._breaks(right)
         yield from warnings(right, self.locked)
-        region = right.region
-        if region and region.resource_type is ResourceType.TOPIC and AclOperation.WRITE in right.operations:
-            yield from [_ACTS_AS_OTHERS] if any(map(region.meets, self.controlled)) else []
+        resources = right.resources
+        if resources and resources.resource_type is ResourceType.TOPIC and AclOperation.WRITE in right.operations:
+            yield from [_ACTS_AS_OTHERS] if any(map(resources.meets, self.controlled)) else []
         if any(item not in self.declared for item in right.through):
             yield UNDECLARED
 
-    def _said_of(self, binding: AclBinding) -> tuple[str, list[str]]:
+    def _line_and_people(self, binding: AclBinding) -> tuple[str, list[str]]:
         if binding not in self.lines:
             people = self._proposers(binding)
             self.lines[binding] = self._line(binding, people), people
@@ -391,7 +391,7 @@ def warnings(right: AccessRight, locked: Collection[str]) -> Iterator[str]:
         yield "perhaps: it depends on what is not known of the cluster"
     if any(item.pattern.is_wildcard for item in right.through):
         yield "every name"
-    if right.region and not ACTS_AS.get(right.region.resource_type, frozenset()).isdisjoint(right.operations):
+    if right.resources and not ACTS_AS.get(right.resources.resource_type, frozenset()).isdisjoint(right.operations):
         yield _ACTS_AS_OTHERS
     if right.principal in locked:
         yield "locked"
@@ -400,10 +400,10 @@ def warnings(right: AccessRight, locked: Collection[str]) -> Iterator[str]:
 def sentence(right: AccessRight) -> str:
     """A right in words."""
     who = right.principal or _REST
-    if right.region is None:
+    if right.resources is None:
         return f"{who} may do everything: it is a super user"
     operations = ", ".join(operation.name for operation in right.operations)
-    on = f"{operations} on {right.region.describe()}" + ("" if right.hosts == ANY_HOST else f" from {right.hosts}")
+    on = f"{operations} on {right.resources.describe()}" + ("" if right.hosts == ANY_HOST else f" from {right.hosts}")
     match right.standing:
         case Standing.NO_EFFECT:
             return f"{who} would have {on}: without effect now, because of a DENY or a name that nothing can have"

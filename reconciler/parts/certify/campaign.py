@@ -473,9 +473,9 @@ def _narrow_notes(campaign: Campaign, decisions: Mapping[str, RightAnswer]) -> I
 
 def pattern_of(right: AccessRight) -> ResourcePattern | None:
     """The pattern around the names of a right."""
-    if right.region is None or right.region.names.kind > 1:
+    if right.resources is None or right.resources.names.kind > 1:
         return None
-    kind, names = right.region.resource_type, right.region.names
+    kind, names = right.resources.resource_type, right.resources.names
     if names.literal:
         return ResourcePattern(kind, names.text)
     return ResourcePattern(kind, names.text, PatternType.PREFIXED) if names.text else ResourcePattern(kind, "*")

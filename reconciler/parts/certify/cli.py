@@ -122,7 +122,7 @@ def open_(
         head = f"{safe(campaign.name)} of cluster {safe(campaign.cluster)}, due {campaign.due}"
         _out([f"{head}: {counted(len(campaign.rights), 'right')}", *lines])
         progress(f"wrote {len(opened.files)} files into {safe(out)}; a right without an answer ends: {campaign.lapse}")
-    return _told("incomplete: nobody can certify this", campaign.gaps, Exit.ERROR)
+    return _report_errors("incomplete: nobody can certify this", campaign.gaps, Exit.ERROR)
 
 
 _out: Final = out
@@ -136,7 +136,7 @@ def _past(store: str | None, audit: tuple[str, ...], logs: tuple[str, ...]) -> P
     return result
 
 
-def _told(title: str, sentences: tuple[str, ...], status: Exit) -> int:
+def _report_errors(title: str, sentences: tuple[str, ...], status: Exit) -> int:
     for sentence in sentences:
         error(f"{title}: {safe(sentence)}")
     return status if sentences else Exit.OK
@@ -204,7 +204,7 @@ def status(*, directory: str, allowed_signers: str, as_of: datetime.date | None,
     else:
         out([f"{safe(campaign.name)} of cluster {safe(campaign.cluster)}, due {campaign.due}", *map(_line, documents)])
     refused = tuple(f"{item.owner}: {reason}" for item in answers for reason in item.refused)
-    return _told("does not count", refused, Exit.FAILED_CHECK)
+    return _report_errors("does not count", refused, Exit.FAILED_CHECK)
 
 
 def _line(item: dict[str, Any]) -> str:
@@ -248,9 +248,9 @@ def close(
         info(f"note: {safe(note)}")
     progress(f"wrote {safe(pack)}: {counted(len(closing.decisions), 'answer')} counted")
     statuses = (
-        _told("does not count", closing.refused, Exit.FAILED_CHECK),
-        _told("cannot be followed", closing.conflicts, Exit.FAILED_CHECK),
-        _told("incomplete", closed.gaps, Exit.ERROR),
+        _report_errors("does not count", closing.refused, Exit.FAILED_CHECK),
+        _report_errors("cannot be followed", closing.conflicts, Exit.FAILED_CHECK),
+        _report_errors("incomplete", closed.gaps, Exit.ERROR),
     )
     return Exit.ERROR if Exit.ERROR in statuses else max(statuses)
 
@@ -275,8 +275,8 @@ def verify(*, pack: str, allowed_signers: str | None, output: str) -> int:
         out_json(OutputKind.CERTIFY_VERIFY, {**named, **CLOSING.write(closing), "signed": result.signed, **judged})
     else:
         out([safe(line) for line in _verdict(result, pack, own=allowed_signers is not None)])
-    incomplete = _told("incomplete", result.incomplete, Exit.ERROR)
-    return _told("not as it was written", result.problems, Exit.STALE) or incomplete
+    incomplete = _report_errors("incomplete", result.incomplete, Exit.ERROR)
+    return _report_errors("not as it was written", result.problems, Exit.STALE) or incomplete
 
 
 def _verdict(result: VerifiedPack, pack: str, *, own: bool) -> Iterator[str]:

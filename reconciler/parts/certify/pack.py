@@ -195,14 +195,14 @@ class _Ends:
             elif (whole in before or self._is_ours(whole)) and not end.over(self.at):
                 note = before.get(whole, Declaration(UNWRITTEN, self._reason))
                 bindings[part] = Declaration(UNWRITTEN, note.reason, note.ticket, self._end(note, end))
-        for part, end in self._parts_made():
+        for part, end in self._narrowed_before():
             if end is None or end.over(self.at):
                 bindings.pop(part, None)
             elif part in bindings:
                 bindings[part] = bindings[part]._replace(expires=end)
         return replace(state, bindings=bindings)
 
-    def _parts_made(self) -> Iterator[tuple[AclBinding, Expiry | None]]:
+    def _narrowed_before(self) -> Iterator[tuple[AclBinding, Expiry | None]]:
         """Narrower ACLs of an earlier close that the answers do not keep any more, with their ends now."""
         for right in self.campaign.rights:
             answer = self.decisions.get(right.id)
@@ -253,7 +253,7 @@ class _Ends:
                 yield f"{binding_words(binding)} went from the manifests after the campaign was opened: a plan ends it"
             elif not self._is_ours(binding):
                 yield f"{binding_words(binding)} is outside of the scope of these manifests: no plan ends it"
-        asked = {*self.fates.ends, *self.fates.narrower, *(part for part, _ in self._parts_made())}
+        asked = {*self.fates.ends, *self.fates.narrower, *(part for part, _ in self._narrowed_before())}
         later = sorted(item for item in self.there - asked if item.entry.permission_type is AclPermissionType.ALLOW)
         yield from (f"{binding_words(item)} came after the campaign was opened: nobody was asked" for item in later)
         for right in self.campaign.rights:

@@ -15,7 +15,7 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.effective import every_access
 from reconciler.access.group import bits
 from reconciler.access.hosts import ANY_HOST, Hosts
-from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, around, inside, names_of
+from reconciler.access.names import ASTERISK_NAMES, NameSet, ResourceSet, around, inside, names_of
 from reconciler.codec.document import compact
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
@@ -55,16 +55,16 @@ class Standing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AccessRight:
-    """What ``principal`` may do on a region; ``None``: everybody, but on names on which own ACLs decide.
+    """What ``principal`` may do on a resource set; ``None``: everybody, but on names on which own ACLs decide.
 
-    Without a ``region``: on everything. ``through`` are the ACLs that an answer decides about.
+    Without a ``resources``: on everything. ``through`` are the ACLs that an answer decides about.
     """
 
     owner: str
     standing: Standing
     principal: str | None
     hosts: Hosts
-    region: Region | None
+    resources: ResourceSet | None
     operations: tuple[AclOperation, ...]
     through: tuple[AclBinding, ...]
     certain: bool = True
@@ -72,7 +72,11 @@ class AccessRight:
     @property
     def id(self) -> str:
         """Sixteen hex digits: the same right has the same ones in each campaign."""
-        names = None if self.region is None else [self.region.resource_type, self.region.names, self.region.cuts]
+        names = (
+            None
+            if self.resources is None
+            else [self.resources.resource_type, self.resources.names, self.resources.cuts]
+        )
         through = [[*binding.pattern, *binding.entry] for binding in self.through]
         what = [self.owner, self.standing, self.principal, self.hosts, names, self.operations, through, self.certain]
         return hashlib.sha256(compact({"right": what}).encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -100,14 +104,14 @@ class OwnedNames:
             self._known[kind, names] = own[wider[-1]] if wider else frozenset()
         return self._known[kind, names]
 
-    def split(self, region: Region) -> Iterator[tuple[str, Region]]:
-        """The parts of a region by owner; together they are the region, and no two share a name."""
-        kind, names = region.resource_type, region.names
+    def split(self, resources: ResourceSet) -> Iterator[tuple[str, ResourceSet]]:
+        """The parts of a resource set by owner; together they are the resource set, and no two share a name."""
+        kind, names = resources.resource_type, resources.names
         outer: list[tuple[NameSet, frozenset[str], list[NameSet]]] = [(names, self.teams(kind, names), [])]
         done, cut = [], None
         keys = {key: False for key in inside(self._ordered.get(kind, []), names) if key != names}
-        # A set sorts before its subsets. What is cut out of the region counts, whoever owns it.
-        for key, is_cut in sorted({**keys, **dict.fromkeys(region.cuts, True)}.items()):
+        # A set sorts before its subsets. What is cut out of the resource set counts, whoever owns it.
+        for key, is_cut in sorted({**keys, **dict.fromkeys(resources.cuts, True)}.items()):
             if cut is not None and cut.contains(key):
                 continue
             while not outer[-1][0].contains(key):
@@ -119,9 +123,9 @@ class OwnedNames:
                 outer[-1][2].append(key)
                 outer.append((key, teams, []))
         for part, teams, cuts in (*done, *outer):
-            result = Region(kind, part, tuple(cuts))
-            if part == names and result == region:
-                yield owner_of(teams), region
+            result = ResourceSet(kind, part, tuple(cuts))
+            if part == names and result == resources:
+                yield owner_of(teams), resources
             elif result.witness() is not None:
                 yield owner_of(teams), result
 
@@ -146,23 +150,23 @@ class _Allows:
         self._ordered = {key: sorted(result) for key, result in own.items()}
 
     def behind(
-        self, principal: str, region: Region, operations: Iterable[AclOperation], hosts: Hosts
+        self, principal: str, resources: ResourceSet, operations: Iterable[AclOperation], hosts: Hosts
     ) -> Iterator[AclBinding]:
         """The principal's own ALLOWs that grant some of it."""
-        key, wanted = (principal, region.resource_type), bits(operations)
+        key, wanted = (principal, resources.resource_type), bits(operations)
         own = self._own.get(key)
         if own is None:
             return
-        cuts = set(region.cuts)
+        cuts = set(resources.cuts)
         within = (
             names
-            for names in inside(self._ordered[key], region.names)
-            if names != region.names and not (cuts and (names in cuts or any(cut.contains(names) for cut in cuts)))
+            for names in inside(self._ordered[key], resources.names)
+            if names != resources.names and not (cuts and (names in cuts or any(cut.contains(names) for cut in cuts)))
         )
-        for names in dict.fromkeys((*(wider for wider in around(region.names) if wider in own), *within)):
+        for names in dict.fromkeys((*(wider for wider in around(resources.names) if wider in own), *within)):
             for item in own[names]:
                 # LITERAL * is no pattern of names such as *x.
-                missed = item.pattern.is_wildcard and ASTERISK_NAMES.contains(region.names)
+                missed = item.pattern.is_wildcard and ASTERISK_NAMES.contains(resources.names)
                 if not missed and _grants(item) & wanted and hosts.may_meet(item.entry.host, self.version):
                     yield item
 
@@ -183,13 +187,15 @@ def rights_of(authorizer: Authorizer, owned: OwnedNames) -> list[AccessRight]:
     decided: set[AclBinding] = set()
     for row in every_access(authorizer):
         operations = tuple(sorted(row.operations))
-        for owner, region in owned.split(row.region):
-            asked = (row.principal or WILDCARD_PRINCIPAL, region, operations, row.hosts)
+        for owner, resources in owned.split(row.resources):
+            asked = (row.principal or WILDCARD_PRINCIPAL, resources, operations, row.hosts)
             through = tuple(sorted(set(allows.behind(*asked))))
             decided.update(through)
             standing = _standing(row.principal, through)
             rights.append(
-                AccessRight(owner, standing, row.principal, row.hosts, region, operations, through, certain=row.certain)
+                AccessRight(
+                    owner, standing, row.principal, row.hosts, resources, operations, through, certain=row.certain
+                )
             )
     denies = authorizer.bindings - allows.all
     return [
@@ -220,7 +226,7 @@ def _without_effect(standing: Standing, bindings: Iterable[AclBinding], owned: O
         kind, names = pattern.resource_type, names_of(pattern)
         operations = tuple(sorted(item.entry.operation for item in same))
         hosts = ANY_HOST if host == "*" else Hosts(any_host=False, listed=(host,))
-        parts = list(owned.split(Region(kind, names)))
+        parts = list(owned.split(ResourceSet(kind, names)))
         through = tuple(sorted(same)) if standing is Standing.NO_EFFECT else ()
-        for owner, region in parts or [(owner_of(owned.teams(kind, names)), Region(kind, names))]:
-            yield AccessRight(owner, standing, principal, hosts, region, operations, through)
+        for owner, resources in parts or [(owner_of(owned.teams(kind, names)), ResourceSet(kind, names))]:
+            yield AccessRight(owner, standing, principal, hosts, resources, operations, through)

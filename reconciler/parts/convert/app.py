@@ -122,7 +122,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     stub = _proven_stub(export, state, name)
     of_topics = {topic: conversion.origins.get(topic.name, _NO_PLACE) for topic in state.topics.values()}
     at: dict[Any, str] = {**conversion.origins, **of_topics}
-    skipped = (*conversion.skipped, *(_left(item, at) for item in export.inexpressible))
+    skipped = (*conversion.skipped, *(_remark(item, at) for item in export.inexpressible))
     manifests = {"cluster.yaml": stub, **export.files}
     if style.layout == "team" and where:
         manifests[DRAFT_FILE] = proven_draft(state, where, manifests)
@@ -144,7 +144,7 @@ def convert_source(source: ConversionSource, name: str, style: ConversionStyle =
     )
 
 
-def _left(item: Inexpressible, places: Mapping[Any, str]) -> Remark:
+def _remark(item: Inexpressible, places: Mapping[Any, str]) -> Remark:
     """What no manifest can say, with its place in the source if that is known."""
     return Remark(places.get(item.item, _NO_PLACE), item.subject, item.reason)
 
@@ -224,8 +224,8 @@ def convert_into(
         # A topic that is declared already keeps its own words: the two may differ on purpose.
         kept.extend(
             f"topic {item}"
-            for item, wish in added.topics.items()
-            if item in state.topics and _differ(state, wish, item)
+            for item, desired_item in added.topics.items()
+            if item in state.topics and _differ(state, desired_item, item)
         )
         listed = {kind: _both(state.listed.get(kind, {}), items) for kind, items in added.listed.items()}
         bindings, topics = _both(state.bindings, added.bindings), _both(state.topics, added.topics)
@@ -236,9 +236,9 @@ def convert_into(
     return ConvertedInto(converted, edit(path, wanted, promise), tuple(kept))
 
 
-def _differ(state: DesiredState, wish: Any, name: str) -> bool:
+def _differ(state: DesiredState, desired_item: Any, name: str) -> bool:
     there = state.topics[name]
-    return bool((there.topic, there.absent) != (wish.topic, wish.absent))
+    return bool((there.topic, there.absent) != (desired_item.topic, desired_item.absent))
 
 
 def _both(there: Mapping[K, V], added: Mapping[K, V]) -> dict[K, V]:

@@ -235,10 +235,10 @@ def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[list[Wish], li
         desired, live = _unequal(desired, live)
     wanted: list[Wish] = desired.rows()
     there: list[Row] = live[on].rows()
-    wishes, rows = {row[:-1] for row in wanted}, set(there)
-    if len(wishes) < len(wanted) or len(rows) < len(there):
+    desired_rows, rows = {row[:-1] for row in wanted}, set(there)
+    if len(desired_rows) < len(wanted) or len(rows) < len(there):
         raise _twice()
-    return sorted(row for row in wanted if row[:-1] not in rows), sorted(rows - wishes)
+    return sorted(row for row in wanted if row[:-1] not in rows), sorted(rows - desired_rows)
 
 
 def _twice() -> DamagedError:
@@ -270,21 +270,21 @@ def unmatched(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[pl.DataFrame, 
     # Texts, which take longest, as far as the codes are equal; nothing where a column has one value throughout.
     telling = [side for side in sides if not _is_one_value(*side)] or sides[:1]
     by_price = sorted(telling, key=lambda side: side[0].dtype == pl.String)
-    wished, present = list[int](), list[int]()
+    only_desired, present = list[int](), list[int]()
     at = there = 0
     while at < desired.height and there < live.height:
-        if len(wished) + len(present) > _LEFT + (at + there) // _WORTH:
+        if len(only_desired) + len(present) > _LEFT + (at + there) // _WORTH:
             break
         length = _equal_from(by_price, at, there)
         at, there = at + length, there + length
         if length < _STRETCH and at < desired.height and there < live.height:
             if [ours[at] for ours, _ in sides] < [theirs[there] for _, theirs in sides]:
-                wished.append(at)
+                only_desired.append(at)
                 at += 1
             else:
                 present.append(there)
                 there += 1
-    return desired[[*wished, *range(at, desired.height)]], live[[*present, *range(there, live.height)]]
+    return desired[[*only_desired, *range(at, desired.height)]], live[[*present, *range(there, live.height)]]
 
 
 def _is_one_value(ours: pl.Series, theirs: pl.Series) -> bool:

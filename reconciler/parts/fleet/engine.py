@@ -172,7 +172,7 @@ class LocalEngine(Engine):
         """Each list once."""
         answers: list[str] = []
         ended, size, counts = 0, sum(map(len, lists)), Counter[str]()
-        with _told():
+        with _failures_as_reasons():
             for units, lines in zip(lists, self._each(lists, lambda units, name: list(work(units, name))), strict=True):
                 answers += lines
                 if self.watch is not None and tally is not None:
@@ -184,7 +184,7 @@ class LocalEngine(Engine):
     def grouped(self, lists: Sequence[Sequence[T]], work: Grouping[T], groups: int, doing: str) -> Groups:
         """The chunks are made at once: there is work for some seconds only."""
         by_group: list[list[bytes]] = [[] for _ in range(groups)]
-        with _told():
+        with _failures_as_reasons():
             for chunks in self._each(lists, lambda units, name: list(work(units, name))):
                 for number, chunk in chunks:
                     by_group[number].append(chunk)
@@ -266,7 +266,7 @@ def _answer(
     try:
         with suppress(BrokenPipeError):
             try:
-                with _told():
+                with _failures_as_reasons():
                     answer = work(units, name)
                 pipe.send((answer, None))
             except WorkflowError as error:
@@ -296,7 +296,7 @@ def tallied(tally: Tally, lines: Iterable[str]) -> Counter[str]:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
+def _failures_as_reasons() -> Iterator[None]:
     """What fails in a task is a reason like any other, as it is on Spark: of an apply its outcomes are unknown."""
     try:
         yield
@@ -315,7 +315,7 @@ class _LocalGroups(Groups):
 
     def ask(self, judge: Judge[R]) -> list[R]:
         """One after the other."""
-        with _told():
+        with _failures_as_reasons():
             return [judge(number, chunks) for number, chunks in enumerate(self.chunks)]
 
     def kept(self) -> AbstractContextManager[None]:

@@ -158,7 +158,7 @@ def same_cluster(ids: Mapping[str, str]) -> dict[str, Failure]:
     return {name: _failure(name, ids[name], names) for names in groups.values() if len(names) > 1 for name in names}
 
 
-def told_apart(run: FleetRun) -> FleetRun:
+def without_duplicates(run: FleetRun) -> FleetRun:
     """The run without readings that are of one cluster under several names: those are failures."""
     duplicates = same_cluster({reading.cluster: reading.cluster_id for reading in run.readings})
     if not duplicates:

@@ -22,7 +22,7 @@ from reconciler.model.state import ClusterState, StatedFacts
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet import tables
 from reconciler.parts.fleet.engine import Engine, in_time, reason
-from reconciler.parts.fleet.membership import told_apart
+from reconciler.parts.fleet.membership import without_duplicates
 from reconciler.parts.fleet.store import FleetStore, StoreFiles
 from reconciler.ports import ClusterError
 from reconciler.results.fleet_drift import (
@@ -105,9 +105,9 @@ def _as_read(listings: Mapping[str, Listing[Any]]) -> Mapping[str, Listing[Any]]
     return FrozenMap({kind: Listing(listing.items, listing.gap) for kind, listing in listings.items()})
 
 
-def _as_compared(wish: DesiredItem[Any]) -> DesiredItem[Any]:
+def _as_compared(desired_item: DesiredItem[Any]) -> DesiredItem[Any]:
     """What a comparison needs of a declaration: whether there is to be none, whatever the reason."""
-    return DesiredItem(wish.item, Declaration(wish.declaration.origin), absent=wish.goes)
+    return DesiredItem(desired_item.item, Declaration(desired_item.declaration.origin), absent=desired_item.goes)
 
 
 def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str) -> Reading:
@@ -131,7 +131,7 @@ def write_desired(desired: DesiredState, scope: Scope, place: Place, taken: str)
         rows = sorted(expired)
         name, _ = place.put("expired", tables.rows_table(rows, tables.DESIRED_SCHEMA, [expired[row] for row in rows]))
         reading = replace(reading, expired=name)
-    topics = [_wish(item) for item in desired.topics.values()]
+    topics = [_topic_row(item) for item in desired.topics.values()]
     return _with_topics(reading, topics, [item.topic for item in desired.topics.values()], place)
 
 
@@ -228,7 +228,7 @@ def topic_row(topic: Topic) -> dict[str, Any]:
     return {column: getattr(topic, name) for name, column in tables.TOPIC_COLUMNS.items()}
 
 
-def _wish(item: DesiredTopic) -> dict[str, Any]:
+def _topic_row(item: DesiredTopic) -> dict[str, Any]:
     labels = json.dumps(dict(item.labels), ensure_ascii=False)
     return {**topic_row(item.topic), "absent": item.absent, "labels": labels, "origin": str(item.origin)}
 
@@ -312,7 +312,7 @@ def collect(
     work = partial(_read_all, store=store, side=f"taken={run.id}", taken=run.taken, patience=patience)
     readings, failures = parse_outcomes(engine.run(lists, work, "read clusters", tally=_tally))
     taken = replace(run, readings=(*run.readings, *readings), failures=(*run.failures, *failures))
-    return store.commit(taken, carries, told_apart)
+    return store.commit(taken, carries, without_duplicates)
 
 
 def _read_all(

@@ -220,7 +220,7 @@ def _accounts_for(run: FleetRun, name: str) -> bool:
     return name in run.over or (len(run.over) >= _NAMED_RUNS and name < run.over[0])
 
 
-def _beside(run: FleetRun, names: Sequence[str]) -> list[str]:
+def _concurrent_runs(run: FleetRun, names: Sequence[str]) -> list[str]:
     """The runs before this one that may have read something later, and that it does not take into account."""
     first = min((name for name, _ in entries(run).values()), default="")
     return [name for name in names if first < name < run.id and not _accounts_for(run, name)]
@@ -249,7 +249,7 @@ class FleetStore:
                 raise NoRunError(f"there is no run {run_id} in {self.files.root}: there are {', '.join(names)}")
             try:
                 run = self._record(run_id or names[-1])
-                others = [self._record(name) for name in _beside(run, names)]
+                others = [self._record(name) for name in _concurrent_runs(run, names)]
             except FileNotFoundError:
                 if self.run_ids() == names:
                     raise
@@ -398,7 +398,7 @@ class FleetStore:
         if not ids:
             return []
         newest = self._newest_record()
-        gone = sorted(set(names).intersection(ids).difference({ids[-1], newest.id, *_beside(newest, ids)}))
+        gone = sorted(set(names).intersection(ids).difference({ids[-1], newest.id, *_concurrent_runs(newest, ids)}))
         ended = {part for run_id in gone for part in self._data_of(run_id)}
         kept = sorted(set(ids).difference(gone))
         used = {part for run_id in kept for part in self._data_of(run_id)}

@@ -144,9 +144,9 @@ def command(
         info(
             f"{'acts on' if act else 'watches'} {', '.join(map(safe, history.clusters))}; pages and metrics: {address}"
         )
-        attendant = rounds.OnlyStoppable(stopped)
+        supervisor = rounds.OnlyStoppable(stopped)
         seconds = interval.total_seconds()
-        rounds.ServeLoop(source, options, connection, attendant, SystemClock(), history, seconds, news.say).run(
+        rounds.ServeLoop(source, options, connection, supervisor, SystemClock(), history, seconds, news.say).run(
             stopped, wake
         )
     info("stopped")

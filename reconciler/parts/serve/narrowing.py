@@ -18,7 +18,7 @@ from pathlib import Path
 from random import SystemRandom
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
-from reconciler.app.apply import ApplyOptions, Attendant, apply_plan
+from reconciler.app.apply import ApplyOptions, Supervisor, apply_plan
 from reconciler.app.approvals import check_approvals
 from reconciler.app.manifests import ownerships_of
 from reconciler.app.options import ApprovalRule, ConnectionOptions, PlanOptions, now
@@ -130,7 +130,7 @@ def _revocation(
     if why is None:
         return Revocation(whole)
     if of_all := [refusal for refusal in whole.refusals if refusal.guard in _OF_ALL]:
-        return Revocation(None, {_said(of_all): len(over)})
+        return Revocation(None, {_refusal_words(of_all): len(over)})
     opened = _may_open(whole)
     candidates = [binding for binding in over if binding.pattern not in opened]
     SystemRandom().shuffle(candidates)
@@ -204,11 +204,11 @@ def why_not_narrowing(plan: Plan) -> str | None:
     if plan.access.trend not in (AccessTrend.NONE, AccessTrend.NARROWING):
         return "somebody would gain access"
     if plan.refusals:
-        return _said(plan.refusals)
+        return _refusal_words(plan.refusals)
     return None
 
 
-def _said(refusals: Sequence[Refusal]) -> str:
+def _refusal_words(refusals: Sequence[Refusal]) -> str:
     return "; ".join(f"{refusal.guard}: {refusal.message}" for refusal in refusals)
 
 
@@ -379,7 +379,7 @@ class ApplySetting:
     cluster: str
     connection: ConnectionOptions
     options: ApplyOptions
-    attendant: Attendant
+    supervisor: Supervisor
 
 
 @dataclass(slots=True)
@@ -438,7 +438,7 @@ class ApprovedPlans:
                 return None
             own = replace(setting.options, require_id=digest, approvals=self.rule)
             result = apply_plan(
-                file, setting.path, setting.cluster, setting.connection, own, attendant=setting.attendant
+                file, setting.path, setting.cluster, setting.connection, own, supervisor=setting.supervisor
             )
         except NotApprovedError as error:
             return ApprovedOutcome(name, ApprovedStatus.WAITING, str(error))

@@ -17,7 +17,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
+from reconciler.app.apply import ApplyOptions, Supervisor, Unattended, perform_now
 from reconciler.app.cleanup import remove_written_down
 from reconciler.app.lock import LockTerms, plan_of_unlock, refuse_unlockable
 from reconciler.app.options import ConnectionOptions, PlanOptions, now
@@ -295,7 +295,7 @@ class OnlyStoppable(Unattended):
         self._stopped = stopped
 
     def interruptions(self) -> AbstractContextManager[Callable[[], bool]]:
-        """See :class:`Attendant`."""
+        """See :class:`Supervisor`."""
         return nullcontext(self._stopped)
 
 
@@ -303,14 +303,14 @@ def run_round(
     source: ManifestSource,
     options: ServeOptions,
     connection: ConnectionOptions,
-    attendant: Attendant,
+    supervisor: Supervisor,
     *,
     clock_doubt: str | None = None,
 ) -> Round:
     """One round; whatever goes wrong is in it. ``clock_doubt`` is why the time of this machine is not believed."""
     began, clock = now(), SystemClock()
     start = clock.monotonic()
-    deeds = _Deeds(options, connection, attendant)
+    deeds = _Deeds(options, connection, supervisor)
     done = Round(options.name, began)
     try:
         with source.checkout() as checkout:
@@ -337,7 +337,7 @@ class _Deeds:
 
     options: ServeOptions
     connection: ConnectionOptions
-    attendant: Attendant
+    supervisor: Supervisor
     held_back: list[str] = field(default_factory=list)
     revoked: int = 0
     waiting: int = 0
@@ -346,8 +346,8 @@ class _Deeds:
 
     def look(self, checkout: Checkout, began: datetime.datetime, clock_doubt: str | None) -> Round:
         """Compare, and act as far as that is permitted; raises a :class:`WorkflowError`."""
-        options, attendant = self.options, self.attendant
-        with open_declared(checkout.path, options.cluster, self.connection, attendant.tell, options.guardrails) as (
+        options, supervisor = self.options, self.supervisor
+        with open_declared(checkout.path, options.cluster, self.connection, supervisor.tell, options.guardrails) as (
             manifests,
             target,
         ):
@@ -359,7 +359,7 @@ class _Deeds:
             self._keep(target)
             if acting and options.approved is not None:
                 apply = replace(self._own_again(), guardrails=options.guardrails)
-                setting = narrowing.ApplySetting(checkout.path, options.cluster, self.connection, apply, attendant)
+                setting = narrowing.ApplySetting(checkout.path, options.cluster, self.connection, apply, supervisor)
                 for outcome in options.approved.perform(setting):
                     self.approved = (*self.approved, outcome)
             planning = PlanOptions(began.replace(microsecond=0), allow_deletes=True, guardrails=options.guardrails)
@@ -425,7 +425,7 @@ class _Deeds:
         if plan is None:
             return
         try:
-            result = perform_now(plan, planned.live, target, self.connection, self._own_again(), self.attendant)
+            result = perform_now(plan, planned.live, target, self.connection, self._own_again(), self.supervisor)
         except WorkflowError as error:
             self.held_back.append(_stay(len(plan.steps), str(error)))
             return
@@ -531,7 +531,7 @@ class ServeLoop:
     source: ManifestSource
     options: Sequence[ServeOptions]
     connection: ConnectionOptions
-    attendant: Attendant
+    supervisor: Supervisor
     clock: Clock
     history: RoundHistory
     interval: float
@@ -549,7 +549,7 @@ class ServeLoop:
             for watched in self.options:
                 if stopped():
                     return
-                done = run_round(self.source, watched, self.connection, self.attendant, clock_doubt=doubt)
+                done = run_round(self.source, watched, self.connection, self.supervisor, clock_doubt=doubt)
                 self.history.add(done)
                 self.on_round(done)
                 rounds.append(done)

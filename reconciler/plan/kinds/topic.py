@@ -525,7 +525,7 @@ def _config_changes(wanted: Topic, live: Topic, rules: DiffRules, defaults: Mapp
     after: dict[str, str | None] = {}
     for key in sorted({*wanted.configs, *live.configs}):
         new, old = wanted.configs.get(key), live.configs.get(key)
-        # Tools that move replicas set throttles on topics and remove them: that manifests are silent is no wish.
+        # Tools that move replicas set throttles on topics and remove them: that manifests are silent asks for nothing.
         stays = key in THROTTLE_CONFIGS or key in rules.ignore_configs or not rules.flavor.may_set(key)
         silent = new is None and (stays or rules.flavor.added_configs.get(key) == old)
         if (

@@ -13,7 +13,7 @@ from typing import Annotated, Final, NamedTuple, TypeAlias
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow, Witness, compare_access
 from reconciler.access.interpretation import Work, work_for
-from reconciler.access.names import REGION, NameSet, Region, names_of
+from reconciler.access.names import RESOURCES, NameSet, ResourceSet, names_of
 from reconciler.codec.annotated import record_of
 from reconciler.codec.codec import TEXTS, array, by_name, word
 from reconciler.codec.objects import Field, field
@@ -104,7 +104,7 @@ class AccessChange:
         Says("Kafka's text form; null: everybody who has no row or exception of their own.", "User:svc-orders"),
     ]
     hosts: Annotated[str, Says("The addresses that this holds for, in words.", "anywhere")]
-    region: Annotated[Region, REGION, Flat]
+    resources: Annotated[ResourceSet, RESOURCES, Flat]
     gained: Annotated[_Operations, Says("Operations that are permitted afterwards and were not before.")]
     lost: Annotated[_Operations, Says("Operations that were permitted before and are not afterwards.")]
     witness: Annotated[Witness, Says("One request for which it is so.")]
@@ -142,7 +142,7 @@ class ExemptPrincipal:
     """A principal whose own bindings keep what happens to everybody else on these names from it."""
 
     principal: Annotated[str, Says("The principal.", "User:svc-orders")]
-    region: Annotated[Region, REGION, Flat]
+    resources: Annotated[ResourceSet, RESOURCES, Flat]
 
 
 class Reached(NamedTuple):
@@ -182,7 +182,7 @@ def _digest(difference: AccessDifference, principals: Collection[str], rows: Ite
 
 
 def _gain_text(row: DifferenceRow) -> str:
-    kind, key, cuts = row.region.resource_type, row.region.names, row.region.cuts
+    kind, key, cuts = row.resources.resource_type, row.resources.names, row.resources.cuts
     names = " ".join(repr(tuple(part)) for part in (key, *cuts))
     operations = ",".join(operation.name for operation in sorted(row.gained))
     return f"{row.principal} {operations} {kind.name} {names} {row.hosts} {row.reading}"
@@ -211,7 +211,7 @@ def with_owners(
     owned = cache(lambda pattern: [rule.owners_of(pattern) for rule in rules])
 
     def owners(row: AccessChange) -> DataOwners | None:
-        holders = [teams for teams in owned(pattern_of(row.region)) if teams is not None]
+        holders = [teams for teams in owned(pattern_of(row.resources)) if teams is not None]
         if not holders:
             return None
         teams = tuple(sorted(frozenset().union(*holders)))
@@ -219,22 +219,22 @@ def with_owners(
             return DataOwners(teams)
         everyone = by_principal.get(WILDCARD_PRINCIPAL, [])
         new = [*by_principal.get(row.principal or WILDCARD_PRINCIPAL, []), *(everyone if row.principal else [])]
-        answers = {answer for item in new if _names_some(item.pattern, row.region) for answer in agreed(item)}
+        answers = {answer for item in new if _names_some(item.pattern, row.resources) for answer in agreed(item)}
         return DataOwners(teams, next((answer for answer in _WORST if answer in answers), None))
 
     return tuple(dataclasses.replace(row, owners=owners(row)) for row in rows)
 
 
-def _names_some(pattern: ResourcePattern, region: Region) -> bool:
-    return pattern.resource_type is region.resource_type and region.meets(names_of(pattern))
+def _names_some(pattern: ResourcePattern, resources: ResourceSet) -> bool:
+    return pattern.resource_type is resources.resource_type and resources.meets(names_of(pattern))
 
 
-def pattern_of(region: Region) -> ResourcePattern:
-    """The pattern that matches a region's names, those that it leaves out included."""
-    if not region.names.text:
-        return ResourcePattern(region.resource_type, WILDCARD)
-    kind = PatternType.LITERAL if region.names.literal else PatternType.PREFIXED
-    return ResourcePattern(region.resource_type, region.names.text, kind)
+def pattern_of(resources: ResourceSet) -> ResourcePattern:
+    """The pattern that matches a resource set's names, those that it leaves out included."""
+    if not resources.names.text:
+        return ResourcePattern(resources.resource_type, WILDCARD)
+    kind = PatternType.LITERAL if resources.names.literal else PatternType.PREFIXED
+    return ResourcePattern(resources.resource_type, resources.names.text, kind)
 
 
 def exceptions(difference: AccessDifference, others: Reached) -> tuple[ExemptPrincipal, ...]:
@@ -243,7 +243,7 @@ def exceptions(difference: AccessDifference, others: Reached) -> tuple[ExemptPri
     return tuple(
         sorted(
             {
-                ExemptPrincipal(row.principal, row.region)
+                ExemptPrincipal(row.principal, row.resources)
                 for row in rows
                 if row.principal and not row.gained and not row.lost
             }
@@ -252,11 +252,11 @@ def exceptions(difference: AccessDifference, others: Reached) -> tuple[ExemptPri
 
 
 def _access_change(row: DifferenceRow, topics: Sequence[str]) -> AccessChange:
-    hit = row.region.select(topics) if row.region.resource_type is ResourceType.TOPIC else []
+    hit = row.resources.select(topics) if row.resources.resource_type is ResourceType.TOPIC else []
     return AccessChange(
         row.principal,
         str(row.hosts),
-        row.region,
+        row.resources,
         tuple(sorted(row.gained)),
         tuple(sorted(row.lost)),
         row.witness,

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 from reconciler.access.comparison import CLUSTER_NAMES
 from reconciler.access.difference import AccessDifference, AskedNames
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.names import ALL_NAMES, NameSet, Region, around, inside, less, names_of
+from reconciler.access.names import ALL_NAMES, NameSet, ResourceSet, around, inside, less, names_of
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import WILDCARD_PRINCIPAL, AclBinding, AclOperation, ResourceType
 from reconciler.model.characters import LookAlikes, as_name, mixed_scripts
@@ -39,7 +39,7 @@ RENAMED: Final = "renamed"
 _NAMED: Final = 3
 
 #: Hosts, names, operations, and under which reading of what is not known.
-_Part: TypeAlias = tuple[str, Region, tuple[AclOperation, ...], str | None]
+_Part: TypeAlias = tuple[str, ResourceSet, tuple[AclOperation, ...], str | None]
 
 
 def renames(rows: Iterable[AccessChange]) -> tuple[Callout, ...]:
@@ -54,7 +54,7 @@ def renames(rows: Iterable[AccessChange]) -> tuple[Callout, ...]:
         if row.principal is not None:
             for side, operations in ((lost, row.lost), (gained, row.gained)):
                 if operations:
-                    side[row.principal].add((row.hosts, row.region, operations, row.reading))
+                    side[row.principal].add((row.hosts, row.resources, operations, row.reading))
     heirs: dict[frozenset[_Part], list[str]] = defaultdict(list)
     # Who both gains and loses was given other access, not another name.
     for principal in sorted(gained.keys() - lost.keys()):
@@ -260,11 +260,11 @@ def unreviewed(now: AccessReview, reviewed: AccessReview) -> Iterator[AccessChan
             former += old.inherited(principal)
             gained += new.inherited(principal)
         # Nearly every row is reviewed on just its names: to compare each with all others would be a square of them.
-        alike: dict[Region, list[AccessChange]] = {}
+        alike: dict[ResourceSet, list[AccessChange]] = {}
         for earlier in former:
-            alike.setdefault(earlier.region, []).append(earlier)
+            alike.setdefault(earlier.resources, []).append(earlier)
         for row in gained:
-            if not _reviewed(row, alike.get(row.region, ())) and not _reviewed(row, former):
+            if not _reviewed(row, alike.get(row.resources, ())) and not _reviewed(row, former):
                 yield row
 
 
@@ -280,7 +280,7 @@ class ReviewedGains:
         self._ordered: dict[ResourceType, list[NameSet]] = {}
         self.add(reviewed.access_changes)
         for exempt in reviewed.exceptions:
-            self._exempt(exempt.principal, exempt.region.resource_type, exempt.region.names)
+            self._exempt(exempt.principal, exempt.resources.resource_type, exempt.resources.names)
 
     def move(self, bindings: Iterable[AclBinding]) -> None:
         """These come or go: their principals had other access before than everybody else."""
@@ -299,7 +299,7 @@ class ReviewedGains:
             if row.gained:
                 self._rows.add(replace(row, since=None))
             if row.principal is not None:
-                self._exempt(row.principal, row.region.resource_type, row.region.names)
+                self._exempt(row.principal, row.resources.resource_type, row.resources.names)
 
     def _exempt(self, principal: str, kind: ResourceType, names: NameSet) -> None:
         of_type = self._names.setdefault(kind, {})
@@ -308,20 +308,22 @@ class ReviewedGains:
             insort(self._ordered.setdefault(kind, []), names)
         of_type[names].add(principal)
 
-    def exempt(self, region: Region) -> Iterator[AskedNames]:
+    def exempt(self, resources: ResourceSet) -> Iterator[AskedNames]:
         """Who a row of everybody else does not speak of, and on which of its names."""
-        of_type = self._names.get(region.resource_type, {})
-        wider = [names for names in around(region.names) if names in of_type]
-        for names in dict.fromkeys((*wider, *inside(self._ordered.get(region.resource_type, []), region.names))):
+        of_type = self._names.get(resources.resource_type, {})
+        wider = [names for names in around(resources.names) if names in of_type]
+        for names in dict.fromkeys((*wider, *inside(self._ordered.get(resources.resource_type, []), resources.names))):
             # Sets that meet are nested, and a set sorts before its subsets.
-            inner = max(names, region.names)
-            yield from (AskedNames(principal, region.resource_type, inner) for principal in of_type[names])
+            inner = max(names, resources.names)
+            yield from (AskedNames(principal, resources.resource_type, inner) for principal in of_type[names])
 
     def news(self, rows: Iterable[AccessChange]) -> Iterator[AccessChange]:
         """The rows that grant something, with no operation that is reviewed on all of their names."""
         for row in rows:
-            kind, names = row.region.resource_type, row.region.names
-            near = [item for item in self._rows.meeting(row.principal, kind, names) if item.region.names.meets(names)]
+            kind, names = row.resources.resource_type, row.resources.names
+            near = [
+                item for item in self._rows.meeting(row.principal, kind, names) if item.resources.names.meets(names)
+            ]
             gained = tuple(right for right in row.gained if not _reviewed(replace(row, gained=(right,)), near))
             if gained:
                 yield replace(row, gained=gained)
@@ -332,13 +334,13 @@ class _GainedRows:
 
     def __init__(self, access: AccessReview) -> None:
         self._own: dict[str | None, list[AccessChange]] = {}
-        self._zones: dict[str, set[Region]] = {}
+        self._zones: dict[str, set[ResourceSet]] = {}
         for row in access.access_changes:
             self._own.setdefault(row.principal, []).append(row)
             if row.principal is not None:
-                self._zones.setdefault(row.principal, set()).add(row.region)
+                self._zones.setdefault(row.principal, set()).add(row.resources)
         for exempt in access.exceptions:
-            self._zones.setdefault(exempt.principal, set()).add(exempt.region)
+            self._zones.setdefault(exempt.principal, set()).add(exempt.resources)
 
     @property
     def principals(self) -> set[str | None]:
@@ -349,21 +351,21 @@ class _GainedRows:
         """The rows of a principal itself that grant something."""
         return (row for row in self._own.get(principal, ()) if row.gained)
 
-    def zones(self, principal: str) -> set[Region]:
+    def zones(self, principal: str) -> set[ResourceSet]:
         """The names on which rows of everybody else do not hold for a principal."""
         return self._zones.get(principal, set())
 
     def inherited(self, principal: str) -> Iterator[AccessChange]:
         """What a principal gains as everybody else does."""
         for row in self.own(None):
-            for part in less([row.region], self.zones(principal)):
-                yield replace(row, principal=principal, region=part)
+            for part in less([row.resources], self.zones(principal)):
+                yield replace(row, principal=principal, resources=part)
 
 
 def _reviewed(row: AccessChange, rows: Sequence[AccessChange]) -> bool:
     comparable = [other for other in rows if other.hosts in (row.hosts, str(ANY_HOST)) and _stands_for(other, row)]
     return all(
-        _within(row.region, [other.region for other in comparable if operation in other.gained])
+        _within(row.resources, [other.resources for other in comparable if operation in other.gained])
         for operation in row.gained
     )
 
@@ -378,6 +380,6 @@ def _stands_for(reviewed: AccessChange, row: AccessChange) -> bool:
     return reviewed.reading not in _POSSIBLE or row.reading in _POSSIBLE
 
 
-def _within(region: Region, others: Sequence[Region]) -> bool:
-    """Whether every name of ``region`` is one of some of the others."""
-    return region in others or not any(True for _ in less([region], others))
+def _within(resources: ResourceSet, others: Sequence[ResourceSet]) -> bool:
+    """Whether every name of ``resources`` is one of some of the others."""
+    return resources in others or not any(True for _ in less([resources], others))

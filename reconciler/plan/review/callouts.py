@@ -11,7 +11,7 @@ from typing import Annotated, Final, Generic, NamedTuple, TypeVar
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import AccessDifference, DifferenceRow
 from reconciler.access.hosts import ANY_HOST, is_dead
-from reconciler.access.names import ASTERISK_NAMES, NameSet, Region, inside, less, meets, names_of
+from reconciler.access.names import ASTERISK_NAMES, NameSet, ResourceSet, inside, less, meets, names_of
 from reconciler.access.reach import ByNames
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
@@ -143,16 +143,18 @@ def interruptions(moments: Iterable[Violation]) -> tuple[Callout, ...]:
 def _of_row(row: AccessChange) -> Iterator[Callout]:
     who = row.principal or EVERYBODY_ELSE
     name = EVERYBODY_ELSE if row.principal is None else as_name(row.principal)
-    kind = row.region.resource_type
+    kind = row.resources.resource_type
     operations = operations_words(row.gained, kind)
     certain = "" if row.reading is None else ", depending on what is not known about the cluster"
     if row.principal is None:
-        yield Callout("everyone", who, f"whoever has no ACL of its own gains {operations} on {row.region}{certain}")
+        yield Callout("everyone", who, f"whoever has no ACL of its own gains {operations} on {row.resources}{certain}")
     if row.principal == ANONYMOUS:
-        yield Callout("everyone", who, f"{name}, whoever connects without a login, gains {operations} on {row.region}")
+        yield Callout(
+            "everyone", who, f"{name}, whoever connects without a login, gains {operations} on {row.resources}"
+        )
     # CREATE_TOKENS is on a resource of type USER (KIP-373): the resource is whom one becomes, not who holds the right.
     if kind is ResourceType.USER and AclOperation.CREATE_TOKENS in row.gained:
-        text = f"{name} gains CREATE_TOKENS on {row.region}: with a token one logs in as that user{certain}"
+        text = f"{name} gains CREATE_TOKENS on {row.resources}: with a token one logs in as that user{certain}"
         yield Callout("impersonation", who, text)
     if kind is ResourceType.CLUSTER and AclOperation.CLUSTER_ACTION in row.gained:
         text = f"{name} gains CLUSTER_ACTION on the cluster, by which a broker reads every topic{certain}"
@@ -166,12 +168,12 @@ def _of_row(row: AccessChange) -> Iterator[Callout]:
         # Every idempotent producer needs it on old brokers, and WRITE on any topic implies it (KIP-679).
         elif row.gained != (AclOperation.IDEMPOTENT_WRITE,):
             yield Callout("cluster", who, f"{name} gains {operations} on the cluster{certain}")
-    # An empty name is the root of all names: the region holds what nobody has created yet.
-    elif not row.region.names.text:
-        text = f"{name} gains {operations} on {row.region}, including future ones{certain}"
+    # An empty name is the root of all names: the resource set holds what nobody has created yet.
+    elif not row.resources.names.text:
+        text = f"{name} gains {operations} on {row.resources}, including future ones{certain}"
         yield Callout("wildcard", who, text)
     if kind is ResourceType.TOPIC and _RECORDS.intersection(row.gained):
-        internal = sorted(name for name in INTERNAL_TOPICS if row.region.contains(name))
+        internal = sorted(name for name in INTERNAL_TOPICS if row.resources.contains(name))
         if internal:
             yield Callout("internal-topic", who, f"{name} gains {operations} on {', '.join(internal)}{certain}")
 
@@ -193,9 +195,9 @@ def while_super_user(source: FactSource) -> str:
 def _labelled(row: AccessChange, labelled: Iterable[tuple[str, str]]) -> Iterator[Callout]:
     """Access to the records of declared topics that carry a label, counted by label."""
     operations = [operation for operation in row.gained if operation in _RECORDS]
-    if row.region.resource_type is not ResourceType.TOPIC or not operations:
+    if row.resources.resource_type is not ResourceType.TOPIC or not operations:
         return
-    counts = Counter(label for name, label in labelled if row.region.contains(name))
+    counts = Counter(label for name, label in labelled if row.resources.contains(name))
     who, words = row.principal or EVERYBODY_ELSE, operations_words(operations, ResourceType.TOPIC)
     name = EVERYBODY_ELSE if row.principal is None else as_name(row.principal)
     for label, count in counts.items():
@@ -232,7 +234,7 @@ class RowsByPlace(Generic[_Row]):
 
     def add(self, row: _Row) -> None:
         """A row more."""
-        place, names = (row.principal, row.region.resource_type), row.region.names
+        place, names = (row.principal, row.resources.resource_type), row.resources.names
         zones = self._by_key.setdefault(place, {})
         if names not in zones:
             zones[names] = []
@@ -283,7 +285,7 @@ def _moving(charges: Sequence[Charge], steps: Sequence[Step], *, exact: bool) ->
             row
             for principal in (index.principals if everybody else (binding.entry.principal,))
             for row in index.meeting(principal, kind, key)
-            if row.region.meets(key) and (not exact or _moves(step.change, binding, row))
+            if row.resources.meets(key) and (not exact or _moves(step.change, binding, row))
         )
         for reason in dict.fromkeys(reason for row in near for reason in of_row[id(row)]):
             moving.setdefault(reason, []).append(step.change)
@@ -327,7 +329,7 @@ class Concern(NamedTuple):
         """The rows of a difference that are to be judged, and the exceptions."""
         reached = difference.reached_with_exceptions(among=self.principals)
         rows = (*difference.rows, *difference.exceptions, *reached)
-        judged = [row for row in rows if row.region.resource_type in self.kinds]
+        judged = [row for row in rows if row.resources.resource_type in self.kinds]
         return judged if self.moved is None else sorted(judged, key=self._order)
 
     def _order(self, row: DifferenceRow) -> tuple[object, ...]:
@@ -409,8 +411,8 @@ def _protected(all_rows: Collection[DifferenceRow], facts: Facts) -> Iterator[Ch
             if _touches(selector, row, own, super_users):
                 who = row.principal or EVERYBODY_ELSE
                 subject = who if row.principal is None else as_name(who)
-                name = who if selector.names is None else f"{row.region}"
-                words = refusal(Guard.PROTECTED, name, f"changes what {subject} may do on {row.region}")
+                name = who if selector.names is None else f"{row.resources}"
+                words = refusal(Guard.PROTECTED, name, f"changes what {subject} may do on {row.resources}")
                 by_name.setdefault(name, (words, []))[1].append(row)
     for words, rows in by_name.values():
         yield Charge(words, tuple(rows))
@@ -424,7 +426,7 @@ class _Moved:
         by_type: dict[ResourceType, list[tuple[NameSet, int]]] = {}
         self._by_principal: dict[str | None, list[int]] = {}
         for number, row in enumerate(self._rows):
-            by_type.setdefault(row.region.resource_type, []).append((row.region.names, number))
+            by_type.setdefault(row.resources.resource_type, []).append((row.resources.names, number))
             self._by_principal.setdefault(row.principal, []).append(number)
         self._by_names = {kind: ByNames(items) for kind, items in by_type.items()}
 
@@ -442,10 +444,10 @@ class _Moved:
         return [self._rows[number] for number in sorted(numbers)]
 
 
-def _remaining(own: RowsByPlace[DifferenceRow], row: DifferenceRow, principal: str) -> list[Region]:
+def _remaining(own: RowsByPlace[DifferenceRow], row: DifferenceRow, principal: str) -> list[ResourceSet]:
     """What a principal's rows leave of one of everybody else; a doubtful one takes nothing from a certain."""
-    near = own.meeting(principal, row.region.resource_type, row.region.names)
-    return less([row.region], [item.region for item in near if item.reading in (None, row.reading)])
+    near = own.meeting(principal, row.resources.resource_type, row.resources.names)
+    return less([row.resources], [item.resources for item in near if item.reading in (None, row.reading)])
 
 
 def _touches(
@@ -453,28 +455,28 @@ def _touches(
 ) -> bool:
     """Whether a row speaks of a protected principal, where one is named, and of a protected name, where one is."""
     if selector.principals is None:
-        return _names(selector, [row.region])
+        return _names(selector, [row.resources])
     names = selector.principals
     if row.principal is not None:
-        return names.selects_principal(row.principal) and _names(selector, [row.region])
+        return names.selects_principal(row.principal) and _names(selector, [row.resources])
     if names.any_name or names.prefixes:
-        return _names(selector, [row.region])
+        return _names(selector, [row.resources])
     # A row of everybody else holds for a principal where none of its own does; no row holds for super users.
     return any(
         _names(selector, _remaining(own, row, principal)) for principal in names.literal if principal not in super_users
     )
 
 
-def _names(selector: Selector, regions: Iterable[Region]) -> bool:
-    """Whether one of the regions holds a protected name; any does where the selector is about principals alone."""
+def _names(selector: Selector, resource_sets: Iterable[ResourceSet]) -> bool:
+    """Whether one of the sets holds a protected name; any does where the selector is about principals alone."""
     if selector.names is None or selector.resource_type is None:
-        return any(True for _ in regions)
+        return any(True for _ in resource_sets)
     kind, ordered = selector.resource_type, _ordered(selector.names, selector.resource_type)
     return any(
-        region.meets(key)
-        for region in regions
-        if region.resource_type is kind
-        for key in meets(ordered, [region.names])
+        resources.meets(key)
+        for resources in resource_sets
+        if resources.resource_type is kind
+        for key in meets(ordered, [resources.names])
     )
 
 
@@ -515,7 +517,7 @@ def _who(row: DifferenceRow) -> str:
 
 
 def _alters(row: DifferenceRow) -> bool:
-    return row.region.resource_type is ResourceType.CLUSTER and not _POWERS.isdisjoint(row.gained)
+    return row.resources.resource_type is ResourceType.CLUSTER and not _POWERS.isdisjoint(row.gained)
 
 
 def _broken(after: Authorizer) -> Iterator[Refusal]:

@@ -16,7 +16,7 @@ from reconciler.access.difference import DifferenceRow
 from reconciler.access.hosts import is_dead
 from reconciler.access.interpretation import Interpretation, Interpretations
 from reconciler.access.lint.covering import covers
-from reconciler.access.names import ASTERISK_NAMES, Region, has_names, literal, names_of
+from reconciler.access.names import ASTERISK_NAMES, ResourceSet, has_names, literal, names_of
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -67,22 +67,22 @@ class _RowsByHost:
 
 
 class RowIndex:
-    """Rows, asked for those that may share a name with a pattern; what a region leaves out is not looked at.
+    """Rows, asked for those that may share a name with a pattern; what a resource set leaves out is not looked at.
 
     With ``host``, an exact address, rows that hold only for other addresses are left out.
     """
 
     def __init__(self, rows: Iterable[DifferenceRow]) -> None:
-        """Keep them by the pattern of their regions."""
+        """Keep them by the pattern of their resource sets."""
         self._by_pattern: dict[ResourcePattern, _RowsByHost] = defaultdict(_RowsByHost)
         self._by_type: dict[ResourceType, _RowsByHost] = defaultdict(_RowsByHost)
         for row in rows:
-            self._by_pattern[pattern_of(row.region)].add(row)
-            self._by_type[row.region.resource_type].add(row)
+            self._by_pattern[pattern_of(row.resources)].add(row)
+            self._by_type[row.resources.resource_type].add(row)
         self._indexes = pattern_indexes(self._by_pattern)
 
     def overlapping(self, pattern: ResourcePattern, host: str | None = None) -> Iterator[DifferenceRow]:
-        """Every row whose region's pattern has a name in common with ``pattern``."""
+        """Every row whose resource set's pattern has a name in common with ``pattern``."""
         index = self._indexes.get(pattern.resource_type)
         if index is not None:
             for other in index.overlapping(pattern):
@@ -264,18 +264,18 @@ def _speaks_of(
     binding: AclBinding, spoken: Set[AclOperation], row: DifferenceRow, moved: frozenset[AclOperation]
 ) -> bool:
     """Whether a binding with these operations bears on what moved, on some name of the row."""
-    match binding.pattern.resource_type, row.region.resource_type:
+    match binding.pattern.resource_type, row.resources.resource_type:
         case ResourceType.CLUSTER, ResourceType.TOPIC:
             return not moved.isdisjoint(spoken & _ON_EVERY_TOPIC)
         case ResourceType.TOPIC, ResourceType.CLUSTER:
             return AclOperation.WRITE in spoken and AclOperation.IDEMPOTENT_WRITE in moved
         case own, other if own is other:
-            return not spoken.isdisjoint(moved) and _shares_a_name(binding.pattern, row.region)
+            return not spoken.isdisjoint(moved) and _shares_a_name(binding.pattern, row.resources)
     return False
 
 
-def _shares_a_name(pattern: ResourcePattern, region: Region) -> bool:
-    matched = replace(region, cuts=(*region.cuts, ASTERISK_NAMES)) if pattern.is_wildcard else region
+def _shares_a_name(pattern: ResourcePattern, resources: ResourceSet) -> bool:
+    matched = replace(resources, cuts=(*resources.cuts, ASTERISK_NAMES)) if pattern.is_wildcard else resources
     return matched.meets(names_of(pattern))
 
 

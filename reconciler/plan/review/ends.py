@@ -93,8 +93,8 @@ def later(
         gained = [row for row in (*difference.rows, *access_change.reached(difference).rows) if row.gained]
         if not gained:
             continue
-        places = {AskedNames(row.principal, row.region.resource_type, row.region.names) for row in gained}
-        places.update(place for row in gained if row.principal is None for place in reviewed.exempt(row.region))
+        places = {AskedNames(row.principal, row.resources.resource_type, row.resources.names) for row in gained}
+        places.update(place for row in gained if row.principal is None for place in reviewed.exempt(row.resources))
         work = work_for(count)
         since = difference_review(compare_access(start.before, now, work=work, within=places), topics)
         new = [replace(row, lost=(), since=moment.ending) for row in reviewed.news(since.access_changes)]
@@ -418,7 +418,7 @@ def _sentences(
 ) -> Iterator[str]:
     """``hosts`` are those that entries for the principal name."""
     asked_for = principal or unnamed_principal([state.interpretations.certain])
-    access = access_of(state, asked_for, [row.region for row in rows])
+    access = access_of(state, asked_for, [row.resources for row in rows])
     samples = [host_class.sample for host_class in host_classes(hosts, state.kafka_version)]
     for row in rows:
         # A row for any host is asked about every class of hosts: a DENY on one of them narrows it.
@@ -429,18 +429,18 @@ def _sentences(
             if not all(_holds(row, operation, host, access, state) for host in asked)
         )
         if lacking:
-            words = access_change.operations_words(lacking, row.region.resource_type)
+            words = access_change.operations_words(lacking, row.resources.resource_type)
             who = as_name(row.principal) if row.principal else EVERYBODY_ELSE
-            yield f"{who} would not have {words} on all of {row.region}"
+            yield f"{who} would not have {words} on all of {row.resources}"
 
 
 def _holds(row: AccessChange, operation: AclOperation, host: str, access: Iterable[Access], state: Authorizer) -> bool:
-    regions = [
-        item.region
+    resource_sets = [
+        item.resources
         for item in access
         if operation in item.operations and item.hosts.contains(host, state.kafka_version)
     ]
-    return row.region in regions or not any(True for _ in less([row.region], regions))
+    return row.resources in resource_sets or not any(True for _ in less([row.resources], resource_sets))
 
 
 #: The rule of :func:`new_paths`.
@@ -531,5 +531,5 @@ def _of_targets(who: str, new: _Targets) -> Iterator[Callout]:
 
 
 def _way(hops: Sequence[Hop]) -> str:
-    phrases = [f"{hop.request.operation.name} on {hop.region}" for hop in hops if hop.request is not None]
+    phrases = [f"{hop.request.operation.name} on {hop.resources}" for hop in hops if hop.request is not None]
     return " → ".join(phrases)

@@ -55,11 +55,11 @@ def _plan(plan: Plan, *, drift: bool) -> dict[str, Any]:
 
 def access_summary(row: AccessChange) -> dict[str, Any]:
     """A row of gained and lost access."""
-    kind = row.region.resource_type
+    kind = row.resources.resource_type
     return {
         "principal": row.principal or EVERYBODY_ELSE,
         "resourceType": kind.name,
-        "names": row.region.describe(),
+        "names": row.resources.describe(),
         "hosts": "" if row.hosts == str(ANY_HOST) else row.hosts,
         "gained": operations_words(row.gained, kind),
         "lost": operations_words(row.lost, kind),
@@ -174,8 +174,8 @@ def _fitted(head: str, sections: Sequence[FittedSection], tail: str, limit: int,
     bare = list(accumulate((measure(_bare(section)) for section in sections), initial=0))
     room = limit - measure(head) - measure(tail)
     if bare[-1] > room:
-        shown = bisect_right(bare, max(0, room - measure(_left_out(len(sections))))) - 1
-        tail = _left_out(len(sections) - shown) + tail
+        shown = bisect_right(bare, max(0, room - measure(_cut_note(len(sections))))) - 1
+        tail = _cut_note(len(sections) - shown) + tail
         room, sections = limit - measure(head) - measure(tail), sections[:shown]
     room -= bare[len(sections)]
     shares = _shares(
@@ -185,7 +185,7 @@ def _fitted(head: str, sections: Sequence[FittedSection], tail: str, limit: int,
     return "".join((head, *(text for text, _ in parts), tail)), sum(amount for _, amount in parts)
 
 
-def _left_out(sections: int) -> str:
+def _cut_note(sections: int) -> str:
     return f"\n*{counted(sections, 'section')} more; the full report has them.*\n"
 
 

@@ -388,7 +388,7 @@ def _sections(report: Report) -> Iterator[FittedSection]:
     yield from access_sections(report)
     yield from _checks(report.open_checks)
     yield from _findings(report.other_findings)
-    yield from _known(report)
+    yield from _base_section(report)
     yield from warning_sections(report)
     documents = [(plan, plan_document(plan)) for plan in report.plans[:MOST_PLANS]]
     for _, planned in documents:
@@ -454,7 +454,7 @@ def _findings(findings: Iterable[Finding]) -> Iterator[FittedSection]:
         yield FittedSection("\n", rows, more("finding"), opening, closing, weight=2)
 
 
-def _known(report: Report) -> Iterator[FittedSection]:
+def _base_section(report: Report) -> Iterator[FittedSection]:
     """What the base has as well, folded."""
     rows = [text for row in known_rows(report) for text in _document_row(row)]
     if rows:

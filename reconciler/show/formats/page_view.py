@@ -103,7 +103,7 @@ def changes_of(rows: Iterable[AccessChange]) -> AccessMatrix | None:
     labels: dict[str, str] = {}
     for row in rows:
         gained, lost = cells[_who(row), _group(row)]
-        kinds[_group(row)], labels[_group(row)] = row.region.resource_type, _group(row, as_name)
+        kinds[_group(row)], labels[_group(row)] = row.resources.resource_type, _group(row, as_name)
         gained.update(row.gained)
         lost.update(row.lost)
     if not cells:
@@ -183,7 +183,7 @@ def _change_cells(
 
 def _group(row: AccessChange, name: Callable[[str], str] = str) -> str:
     """The group of names that a row belongs to: for a label, or with ``name`` for a sentence."""
-    kind, text = row.region.resource_type, row.region.names.text
+    kind, text = row.resources.resource_type, row.resources.names.text
     if kind is ResourceType.CLUSTER:
         return "the cluster"
     if not text:
@@ -192,7 +192,7 @@ def _group(row: AccessChange, name: Callable[[str], str] = str) -> str:
     prefix = "" if kind is ResourceType.TOPIC else f"{kind.noun} "
     if beginning is not None:
         return f"{prefix}{name(beginning.group())}…"
-    return f"{prefix}{name(text)}" if row.region.names.literal else f"{prefix}{name(text)}…"
+    return f"{prefix}{name(text)}" if row.resources.names.literal else f"{prefix}{name(text)}…"
 
 
 def _letters(operations: set[AclOperation], kind: ResourceType) -> str:

@@ -42,7 +42,7 @@ def register(registry: CollectorRegistry, report: Report, read_at: Callable[[str
     """Put a report's series into a registry; ``read_at`` says when a cluster was read."""
     _drift(registry, report.drifts)
     _steps(registry, report.plans)
-    _left(registry, report.all_plans)
+    _remaining_gauge(registry, report.all_plans)
     _access(registry, report.all_plans)
     _findings(registry, report)
     _checks(registry, report)
@@ -83,7 +83,7 @@ def _steps(registry: CollectorRegistry, plans: Sequence[Plan]) -> None:
                 gauge.labels(_label(plan.terms.cluster), kind.METRIC, label).inc(counts[action])
 
 
-def _left(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:
+def _remaining_gauge(registry: CollectorRegistry, plans: Iterable[Plan]) -> None:
     plans = list(plans)
     if not plans:
         return

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from reconciler.apply.barrier import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.barrier import barrier_name, deny_probe_acls, start_probe_acls
 from reconciler.cli.main import run as main
 from reconciler.kafka.cluster import connect
 from reconciler.model.scope import is_reserved
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.broker
 
 def test_cleanup_removes_what_a_killed_run_left(team: Job, broker: Sandbox, tmp_path: Path) -> None:
     run = "20260101T000000Z-dead"
-    left = (*start_sentinels(run, "User:acl-probe"), *deny_sentinels(barrier_name(run, 1), "User:acl-probe"))
+    left = (*start_probe_acls(run, "User:acl-probe"), *deny_probe_acls(barrier_name(run, 1), "User:acl-probe"))
     with connect(settings_of(broker.settings("admin"))) as admin:
         admin.send(creations(left))
         drifted = team.run("drift")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from reconciler.apply.barrier import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.barrier import barrier_name, deny_probe_acls, start_probe_acls
 from reconciler.apply.lease import lease_claims
 from reconciler.kafka.cluster import KafkaCluster
 from reconciler.model.acl import AclBinding, ResourcePattern, ResourceType
@@ -110,7 +110,7 @@ def test_a_server_that_was_killed_in_a_round(team: Job, admin: KafkaCluster, num
         {binding(f"User:svc ALLOW {operation} on TOPIC {team.prefix}orders") for operation in operations}
         for operations in (("READ", "WRITE"), ("DESCRIBE",))
     )
-    dead = {*start_sentinels(DEAD, "User:acl-probe")}
+    dead = {*start_probe_acls(DEAD, "User:acl-probe")}
     admin.send(creations([*over, *stays, *dead]))
     serve = ("serve", str(team.directory), "--cluster", "it", "--connections", str(team.connections), "--act", "--once")
     assert killed("", number, *serve) in (KILLED, 0)
@@ -134,7 +134,7 @@ def test_a_cleanup_that_was_killed(team: Job, admin: KafkaCluster, number: int) 
     mark = marker_of(DEAD, pattern)
     bridge = binding(f"User:* ALLOW ALL on TOPIC {pattern.name}")
     granted = binding(f"User:svc ALLOW READ on TOPIC {pattern.name}")
-    left = {*start_sentinels(DEAD, "User:acl-probe"), *deny_sentinels(barrier_name(DEAD, 1), "User:acl-probe")}
+    left = {*start_probe_acls(DEAD, "User:acl-probe"), *deny_probe_acls(barrier_name(DEAD, 1), "User:acl-probe")}
     admin.send(creations([granted, mark, bridge, *left]))
     cleanup = ("cleanup", str(team.directory), "--cluster", "it", "--connections", str(team.connections), "--yes")
     assert killed("", number, *cleanup, "--run", DEAD) in (KILLED, 0)
@@ -223,7 +223,7 @@ def test_a_lock_stands_whatever_is_killed_under_it(
         assert undone.status in (0, 2), undone.err
         vouched = ["--require-id", plan_id_of(back)]
     if deed == "cleanup":
-        admin.send(creations([*start_sentinels(DEAD, "User:acl-probe")]))
+        admin.send(creations([*start_probe_acls(DEAD, "User:acl-probe")]))
     words = {
         "plan": ("plan", *where, "--allow-deletes"),
         "apply": ("apply", *where, "--allow-deletes", "--yes"),

@@ -4,7 +4,7 @@ import datetime
 from typing import Final
 
 from reconciler.access.difference import Witness
-from reconciler.access.names import Region, literal
+from reconciler.access.names import ResourceSet, literal
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -81,9 +81,9 @@ def _step(number: int, principals: int) -> Step:
 
 def _row(number: int, principals: int) -> AccessChange:
     who, name = f"User:svc-{number % principals}", f"team-{number % 97}.topic-{number:06d}"
-    region, witness = Region(ResourceType.TOPIC, literal(name)), Witness(who, "192.0.2.0", name)
+    resources, witness = ResourceSet(ResourceType.TOPIC, literal(name)), Witness(who, "192.0.2.0", name)
     gained, lost = ((), _READ) if number % 100 == 0 else (_READ, ())
-    return AccessChange(who, "any host", region, gained, lost, witness)
+    return AccessChange(who, "any host", resources, gained, lost, witness)
 
 
 def _finding(number: int) -> Finding:

@@ -34,8 +34,8 @@ def _asked(authorizer: Authorizer, kind: ResourceType) -> list[int]:
             rows = common.of(f"User:{n}", kind)
         counts.append(counted.call_count)
         own = {tuple(row) for row in rows}
-        whole = [row for row in access_of(authorizer, f"User:{n}") if row.region.resource_type is kind]
-        assert own == {(row.hosts, row.region, row.operations, row.certain) for row in whole}
+        whole = [row for row in access_of(authorizer, f"User:{n}") if row.resources.resource_type is kind]
+        assert own == {(row.hosts, row.resources, row.operations, row.certain) for row in whole}
     return counts
 
 

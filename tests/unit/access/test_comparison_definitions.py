@@ -65,13 +65,13 @@ def test_the_pieces_of_a_zone_say_what_changes_at_each_of_its_points(default_all
         clusters = [Cluster(side, (), default_allow, VERSION) for side in (before, after)]
         for principal, (kind, zone) in product(("User:a", "User:z"), _PIECES):
             pieces = comparison.pieces(principal, kind, zone)
-            assert all(zone.contains(piece.region.names) for piece in pieces)
-            assert all(piece.region.contains(piece.name) for piece in pieces)
+            assert all(zone.contains(piece.resources.names) for piece in pieces)
+            assert all(piece.resources.contains(piece.name) for piece in pieces)
             assert all(piece.hosts.contains(piece.host, VERSION) for piece in pieces)
             for host, (other, name) in product(HOSTS, POINTS):
                 if other is not kind or not zone.matches(name):
                     continue
-                here = [one for one in pieces if one.region.contains(name) and one.hosts.contains(host, VERSION)]
+                here = [one for one in pieces if one.resources.contains(name) and one.hosts.contains(host, VERSION)]
                 effects = [(operations_in(one.effect.gained), operations_in(one.effect.lost)) for one in here]
                 gained, lost = moved(clusters, principal, host, kind, name)
                 assert effects == ([(gained, lost)] if gained or lost else []), (principal, kind, zone, host, name)
@@ -90,7 +90,7 @@ def test_a_producer_starts_from_hosts_that_may_write_to_a_topic_whatever_cluster
     interpretation = Authorizer(held, (), False, VERSION).interpretations.least
     pieces = AccessComparison(None, interpretation, "User:z").pieces("User:a", ResourceType.CLUSTER, NameSet("k"))
     starting = [one for one in pieces if AclOperation.IDEMPOTENT_WRITE in operations_in(one.effect.gained)]
-    assert {(one.hosts, one.region.contains("kafka-cluster")) for one in starting} == {
+    assert {(one.hosts, one.resources.contains("kafka-cluster")) for one in starting} == {
         (Hosts(any_host=False, listed=("10.0.0.1",)), True)
     }
 
@@ -106,7 +106,7 @@ def test_who_can_tells_a_principal_on_the_names_of_its_own_bindings_and_no_other
     every = pattern("TOPIC:L:*")
     for operation, on_cluster in ((AclOperation.DELETE, True), (AclOperation.READ, False)):
         found = who_can(Authorizer(held, (), False, VERSION), operation, every)
-        told = {(row.principal, str(row.region)) for row in (*found.rows, *found.lacking)}
+        told = {(row.principal, str(row.resources)) for row in (*found.rows, *found.lacking)}
         deleting = {(None, "all topics"), ("User:a", "topics starting with `a`"), ("User:b", "topic `b`")}
         assert told == (
             {*deleting, ("User:c", "all topics")} if on_cluster else {("User:a", "topics starting with `a`")}
@@ -119,7 +119,7 @@ def test_who_lacks_what_everybody_else_has_only_if_default_allow_is_on_lacks_it_
     for default_allow, everybody in ((None, True), (True, True), (False, False)):
         found = who_can(Authorizer(held, (), default_allow, VERSION), AclOperation.READ, pattern("TOPIC:L:*"))
         certain = default_allow is not None
-        assert [(row.principal, str(row.region), row.certain) for row in found.lacking] == (
+        assert [(row.principal, str(row.resources), row.certain) for row in found.lacking] == (
             [("User:a", "topic `t`", certain)] if everybody else []
         )
         assert [(row.principal, row.certain) for row in found.rows] == [

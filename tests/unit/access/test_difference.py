@@ -16,7 +16,7 @@ def told(difference: AccessDifference) -> list[str]:
             if operations:
                 names = ",".join(operation.name for operation in sorted(operations))
                 reading = f" if {row.reading}" if row.reading else ""
-                lines.append(f"{row.principal or 'others'} {sign}{names} {row.region} from {row.hosts}{reading}")
+                lines.append(f"{row.principal or 'others'} {sign}{names} {row.resources} from {row.hosts}{reading}")
     return lines
 
 
@@ -52,7 +52,7 @@ def test_everybody_gains_but_for_those_who_are_denied() -> None:
     difference = compare_access(Authorizer(deny), Authorizer(deny + bindings("TOPIC:P:a User:*@* ALLOW READ")))
     assert told(difference) == ["others +READ,DESCRIBE topics starting with `a` from any host"]
     (exception,) = [row for row in difference.reached_with_exceptions() if not row.gained]
-    assert (exception.principal, str(exception.region)) == ("User:a", "topic `a`")
+    assert (exception.principal, str(exception.resources)) == ("User:a", "topic `a`")
 
 
 def test_the_first_binding_closes_and_the_last_one_opens_under_default_allow() -> None:

@@ -15,7 +15,7 @@ from reconciler.access.difference import AccessDifference, DifferenceRow, compar
 from reconciler.access.effective import Access, access_of, who_can
 from reconciler.access.hosts import Hosts
 from reconciler.access.interpretation import ROW, TooMuchToDecideError, Work, work_for
-from reconciler.access.names import ALL_NAMES, Region, literal
+from reconciler.access.names import ALL_NAMES, ResourceSet, literal
 from reconciler.model.acl import AclBinding, AclOperation, OpaqueBinding, ResourceType
 from tests.property.access_naive import Ask, Cluster, allowed_plainly, on_some_resource, reach
 from tests.worlds import binding, bindings, pattern
@@ -64,7 +64,7 @@ def here(rows: Iterable[DifferenceRow], who: str, host: str, kind: ResourceType,
     found = [
         row
         for row in rows
-        if row.region.resource_type is kind and row.region.contains(name) and row.hosts.contains(host, VERSION)
+        if row.resources.resource_type is kind and row.resources.contains(name) and row.hosts.contains(host, VERSION)
     ]
     return [row for row in found if row.principal == who] or [row for row in found if row.principal is None]
 
@@ -103,10 +103,10 @@ def test_each_point_has_the_row_that_says_what_changes_there(default_allow: tupl
             who, host, name = row.witness
             assert row.principal in (None, who)
             assert row.hosts.contains(host, VERSION)
-            assert row.region.contains(name)
-            assert row.region.witness() == name
+            assert row.resources.contains(name)
+            assert row.resources.witness() == name
             assert row.reading is None
-            assert moved(sides, who, host, row.region.resource_type, name) == (row.gained, row.lost)
+            assert moved(sides, who, host, row.resources.resource_type, name) == (row.gained, row.lost)
         for group in (difference.rows, difference.exceptions, difference.reached_with_exceptions()):
             assert [row.order for row in group] == sorted(row.order for row in group)
         assert all(row.gained or row.lost for row in (*difference.rows, *difference.reached()))
@@ -141,14 +141,14 @@ def test_what_depends_on_an_unknown_default_says_so() -> None:
 
 
 def _certain(row: DifferenceRow) -> DifferenceRow:
-    return DifferenceRow(row.principal, row.hosts, row.region, row.gained, row.lost, row.witness)
+    return DifferenceRow(row.principal, row.hosts, row.resources, row.gained, row.lost, row.witness)
 
 
 def test_what_a_guess_leaves_open_is_a_perhaps() -> None:
     lost = OpaqueBinding("a", "User:a", "*", 2, 3, None, 2)
     before, after = (Authorizer(held, opaque=[lost]) for held in ([], bindings("TOPIC:P:a User:a@* ALLOW READ")))
     rows = compare_access(before, after).rows
-    assert {(str(row.region), row.reading) for row in rows if row.region.resource_type is _T.TOPIC} == {
+    assert {(str(row.resources), row.reading) for row in rows if row.resources.resource_type is _T.TOPIC} == {
         ("topics starting with `a` except `a`", None),
         ("topics starting with `a`", "perhaps"),
     }
@@ -250,9 +250,9 @@ def test_who_may_do_something_is_in_a_row(default_allow: bool) -> None:
         for row in rows:
             who = "User:z" if row.principal is None else row.principal
             assert row.hosts.contains(row.host, VERSION)
-            assert row.region.contains(row.name)
+            assert row.resources.contains(row.name)
             assert (operation in reach(cluster, who, row.host, kind, row.name)) is bool(row.operations)
-            assert row.region.witness() == row.name
+            assert row.resources.witness() == row.name
         _check_admins(cluster, operation, where.resource_type, holders.cluster_admins)
 
 
@@ -260,7 +260,7 @@ def _told(rows: Iterable[Access], who: str, host: str, kind: ResourceType, name:
     found = [
         row
         for row in rows
-        if row.region.resource_type is kind and row.region.contains(name) and row.hosts.contains(host, VERSION)
+        if row.resources.resource_type is kind and row.resources.contains(name) and row.hosts.contains(host, VERSION)
     ]
     return [row for row in found if row.principal == who] or [row for row in found if row.principal is None]
 
@@ -291,11 +291,11 @@ def test_what_a_principal_may_do_is_certain_where_both_defaults_agree() -> None:
             for row in known[0]:
                 assert row.principal == who
                 side = Cluster(held, (), False, VERSION)
-                assert reach(side, who, row.host, row.region.resource_type, row.name) == row.operations
+                assert reach(side, who, row.host, row.resources.resource_type, row.name) == row.operations
 
 
-def _rights(rows: Iterable[Access]) -> set[tuple[Hosts, Region, AclOperation]]:
-    return {(row.hosts, row.region, operation) for row in rows for operation in row.operations}
+def _rights(rows: Iterable[Access]) -> set[tuple[Hosts, ResourceSet, AclOperation]]:
+    return {(row.hosts, row.resources, operation) for row in rows for operation in row.operations}
 
 
 def test_the_work_of_a_difference_counts_each_decision_and_each_row() -> None:
@@ -325,7 +325,7 @@ def test_the_work_of_a_difference_counts_each_decision_and_each_row() -> None:
         with patch.object(comparing, "permitted_by_api", counted), patch.object(guessing, "permitted_by_api", counted):
             difference = compare_access(*sides, work=work)
             rows = [*all_rows(difference)]
-        least = sum(ROW + len(row.region.cuts) for row in dict.fromkeys(map(_certain, rows)))
+        least = sum(ROW + len(row.resources.cuts) for row in dict.fromkeys(map(_certain, rows)))
         assert work.spent >= asked / 2
         assert work.spent >= least
         if work.spent:
@@ -348,7 +348,7 @@ def test_what_the_rows_of_one_zone_cost_is_what_was_asked_and_what_is_shown() ->
     rows = comparison.pieces("User:a", _T.TOPIC, ALL_NAMES)
     nodes, classes = len(comparison.nodes("User:a", _T.TOPIC, ALL_NAMES)), 2
     assert (nodes, len(rows)) == (4, 3)
-    assert work.spent == nodes * classes + sum(ROW + len(row.region.cuts) for row in rows)
+    assert work.spent == nodes * classes + sum(ROW + len(row.resources.cuts) for row in rows)
     everything = comparison.pieces("User:a", _T.TOPIC, ALL_NAMES, unchanged=True)
     assert len(everything) == 5
     alone = Work()

@@ -81,7 +81,7 @@ def test_rows_are_about_what_changes_and_about_what_the_apis_accept_instead() ->
         ):
             if any(one.pattern.resource_type is kind and one.entry.operation in operations for one in changed):
                 kinds.add(other)
-        assert {row.region.resource_type for row in all_rows(difference)} <= kinds, (held, changed)
+        assert {row.resources.resource_type for row in all_rows(difference)} <= kinds, (held, changed)
 
 
 def test_no_row_is_about_a_super_user_before_or_after() -> None:
@@ -115,11 +115,11 @@ def test_who_may_write_elsewhere_is_told_apart_where_everybody_gains_or_loses_id
     """WRITE on any topic permits them: what changes for everybody changes nothing for who has it by another name."""
     before = Authorizer(bindings(*held), (), False, VERSION)
     difference = compare_access(before, before.with_changes(bindings(change)))
-    cluster = [row for row in difference.rows if row.region.resource_type is _T.CLUSTER]
+    cluster = [row for row in difference.rows if row.resources.resource_type is _T.CLUSTER]
     moved = frozenset({_O.IDEMPOTENT_WRITE})
     nothing = frozenset[AclOperation]()
     assert [(row.principal, row.gained, row.lost) for row in cluster] == [
         (None, moved if gains else nothing, nothing if gains else moved)
     ]
-    apart = [row for row in difference.reached_with_exceptions() if row.region.resource_type is _T.CLUSTER]
+    apart = [row for row in difference.reached_with_exceptions() if row.resources.resource_type is _T.CLUSTER]
     assert [(row.principal, row.gained, row.lost) for row in apart] == [("User:a", nothing, nothing)]

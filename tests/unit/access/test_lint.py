@@ -8,7 +8,7 @@ import pytest
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.lint import RULES, findings, rule_of
 from reconciler.access.lint.rule import LintState
-from reconciler.access.remediation import minimise
+from reconciler.access.remediation import simplify
 from reconciler.model.acl import (
     AccessControlEntry,
     AclBinding,
@@ -170,7 +170,7 @@ def test_minimise_says_by_what_each_binding_is_covered() -> None:
     wide, narrow, dead = bindings(
         "TOPIC:P:a User:a@* ALLOW READ", "TOPIC:L:ab User:a@* ALLOW DESCRIBE", "TOPIC:L:x User:a@localhost ALLOW READ"
     )
-    smaller = minimise(Authorizer([wide, narrow, dead]))
+    smaller = simplify(Authorizer([wide, narrow, dead]))
     assert {removal.binding: removal.because for removal in smaller.removed} == {narrow: (wide,), dead: ()}
     assert smaller.kept.bindings == {wide}
 
@@ -186,7 +186,7 @@ def test_a_deny_has_an_effect_where_default_allow_is_on_or_unknown(default_allow
 def test_a_binding_that_only_covers_stays_where_default_allow_is_on_or_unknown() -> None:
     for setting in (True, None):
         dead = bindings("TOPIC:L:x User:a@localhost ALLOW READ")
-        assert minimise(Authorizer(dead, (), setting)).kept.bindings == set(dead)
+        assert simplify(Authorizer(dead, (), setting)).kept.bindings == set(dead)
 
 
 def test_codes_and_names_are_stable() -> None:

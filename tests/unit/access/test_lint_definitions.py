@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import compare_access
 from reconciler.access.lint.rule import LintFinding
-from reconciler.access.remediation import minimise, without_change
+from reconciler.access.remediation import simplify, without_change
 from reconciler.model.acl import AclBinding, AclOperation, AclPermissionType, OpaqueBinding, PatternType, ResourceType
 from tests.property.access_naive import Cluster, host_applies, meant, operations, reach
 from tests.unit.access.linting import lint
@@ -187,7 +187,7 @@ def test_minimise_keeps_access_and_says_what_covers_each_removal() -> None:
     for held in states(3, 60):
         for setting in (False, True):
             authorizer = Authorizer(held, (), setting, VERSION)
-            smaller = minimise(authorizer)
+            smaller = simplify(authorizer)
             gone = [removal.binding for removal in smaller.removed]
             kept = sorted(smaller.kept.bindings)
             assert sorted([*kept, *gone]) == sorted(held)
@@ -223,7 +223,7 @@ def test_of_two_equals_the_wider_stays_and_dead_ones_go() -> None:
     shadowed = binding("TOPIC:L:aa User:a@* ALLOW IDEMPOTENT_WRITE")
     under = binding("TOPIC:L:ab User:b@* ALLOW WRITE")
     both = binding("TOPIC:L:ab User:*@* DENY DESCRIBE")
-    found = minimise(Authorizer([wide, narrow, *dead, deny, idle, under, both]))
+    found = simplify(Authorizer([wide, narrow, *dead, deny, idle, under, both]))
     because = {removal.binding: removal.because for removal in found.removed}
     assert because[narrow] == (wide,)
     assert {one: because[one] for one in dead} == dict.fromkeys(dead, ())
@@ -232,4 +232,4 @@ def test_of_two_equals_the_wider_stays_and_dead_ones_go() -> None:
     assert shadowed not in because
     # Judged against those that remain: the second of two that have each other removed stays.
     twins = bindings("TOPIC:L:a User:a@10.0.0.1 ALLOW ALL", "TOPIC:L:a User:a@* ALLOW READ")
-    assert minimise(Authorizer(twins)).removed == ()
+    assert simplify(Authorizer(twins)).removed == ()

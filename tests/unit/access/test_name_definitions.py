@@ -13,7 +13,7 @@ from reconciler.access.names import (
     NameCoverage,
     NameIndex,
     NameSet,
-    Region,
+    ResourceSet,
     has_names,
     inside,
     is_name,
@@ -233,49 +233,49 @@ def test_which_names_a_resource_can_have() -> None:
         assert has_names(kind, key) is bool(held(key, _names(kind))), (kind, key)
 
 
-def _regions(kind: ResourceType) -> list[Region]:
+def _resource_sets(kind: ResourceType) -> list[ResourceSet]:
     found = []
     for key in SETS:
         parts = [other for other in SETS if held(other) < held(key)]
         for size in (0, 1, 2):
             apart = (cuts for cuts in combinations(parts, size) if outermost(cuts) == sorted(cuts))
-            found += [Region(kind, key, tuple(sorted(cuts))) for cuts in apart]
+            found += [ResourceSet(kind, key, tuple(sorted(cuts))) for cuts in apart]
     return found
 
 
-def _in(region: Region) -> set[str]:
-    names = _names(region.resource_type)
-    return held(region.names, names).difference(*(held(cut, names) for cut in region.cuts))
+def _in(resources: ResourceSet) -> set[str]:
+    names = _names(resources.resource_type)
+    return held(resources.names, names).difference(*(held(cut, names) for cut in resources.cuts))
 
 
 def test_a_region_is_a_set_without_what_is_cut_out() -> None:
     for kind in (TOPIC, GROUP, CLUSTER):
-        for region in _regions(kind):
-            names = _in(region)
-            assert {name for name in _names(kind) if region.contains(name)} == names
-            assert region.select(sorted(_names(kind))) == sorted(names)
+        for resources in _resource_sets(kind):
+            names = _in(resources)
+            assert {name for name in _names(kind) if resources.contains(name)} == names
+            assert resources.select(sorted(_names(kind))) == sorted(names)
             shortest = min(map(len, names), default=None)
-            witness = region.witness()
-            assert (None if witness is None else len(witness)) == shortest, region
-            assert witness is None or (is_name(kind, witness) and region.contains(witness))
-            assert shortest_name(kind, region.names, region.cuts) == witness
+            witness = resources.witness()
+            assert (None if witness is None else len(witness)) == shortest, resources
+            assert witness is None or (is_name(kind, witness) and resources.contains(witness))
+            assert shortest_name(kind, resources.names, resources.cuts) == witness
             for key in SETS:
-                assert region.meets(key) is bool(names & held(key, _names(kind))), (region, key)
+                assert resources.meets(key) is bool(names & held(key, _names(kind))), (resources, key)
 
 
-def test_regions_less_others_are_the_names_that_are_left() -> None:
-    regions = _regions(GROUP)
-    some: Sequence[Region] = [*regions[::7], Region(TOPIC), Region(TOPIC, NameSet("a"))]
-    for region, other in product(some, some):
-        left = less([region], [other])
-        expected = _in(region) - (_in(other) if region.resource_type is other.resource_type else set())
+def test_resource_sets_less_others_are_the_names_that_are_left() -> None:
+    resource_sets = _resource_sets(GROUP)
+    some: Sequence[ResourceSet] = [*resource_sets[::7], ResourceSet(TOPIC), ResourceSet(TOPIC, NameSet("a"))]
+    for resources, other in product(some, some):
+        left = less([resources], [other])
+        expected = _in(resources) - (_in(other) if resources.resource_type is other.resource_type else set())
         parts = [_in(part) for part in left]
-        assert set[str]().union(*parts) == expected, (region, other)
+        assert set[str]().union(*parts) == expected, (resources, other)
         assert sum(map(len, parts)) == len(expected)
-        assert all(part.resource_type is region.resource_type for part in left)
+        assert all(part.resource_type is resources.resource_type for part in left)
         assert all(part.names.contains(cut) for part in left for cut in part.cuts)
-    assert less([Region(GROUP)], [Region(GROUP, NameSet("a")), Region(GROUP, NameSet("b"))]) == [
-        Region(GROUP, ALL_NAMES, (NameSet("a"), NameSet("b")))
+    assert less([ResourceSet(GROUP)], [ResourceSet(GROUP, NameSet("a")), ResourceSet(GROUP, NameSet("b"))]) == [
+        ResourceSet(GROUP, ALL_NAMES, (NameSet("a"), NameSet("b")))
     ]
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from reconciler.access.authorizer import AccessRequest, Authorizer
 from reconciler.access.effective import Access, access_of, who_can
-from reconciler.access.names import Region, names_of
+from reconciler.access.names import ResourceSet, names_of
 from reconciler.access.questions import Relevance, can_i, explain
 from reconciler.model.acl import AclOperation, ResourceType
 from tests.worlds import bindings, pattern
@@ -40,8 +40,8 @@ def test_who_may_change_the_brokers_configs_is_told_with_those_who_may_alter_the
 def test_everybody_but_those_who_are_denied() -> None:
     authorizer = Authorizer(bindings("TOPIC:P:a User:*@* ALLOW READ", "TOPIC:L:ab User:b@* DENY READ"))
     holders = who_can(authorizer, _O.READ, pattern("TOPIC:L:*"))
-    assert [(row.principal, str(row.region)) for row in holders.rows] == [(None, "topics starting with `a`")]
-    assert [(row.principal, str(row.region)) for row in holders.lacking] == [("User:b", "topic `ab`")]
+    assert [(row.principal, str(row.resources)) for row in holders.rows] == [(None, "topics starting with `a`")]
+    assert [(row.principal, str(row.resources)) for row in holders.lacking] == [("User:b", "topic `ab`")]
 
 
 @pytest.mark.parametrize("principal", ["User:CN=*.example.com,O=Example", "User:svc?", "User:svc[1]", "User:["])
@@ -64,8 +64,8 @@ def test_what_breaks_brokers_does_not_keep_a_super_user_out() -> None:
 
 def test_what_a_principal_may_do_when_the_default_is_unknown() -> None:
     authorizer = Authorizer(bindings("GROUP:P:g User:a@* ALLOW READ"), (), None)
-    groups = [row for row in access_of(authorizer, "User:a") if row.region.resource_type is _T.GROUP]
-    assert [(str(row.region), row.certain) for row in groups] == [
+    groups = [row for row in access_of(authorizer, "User:a") if row.resources.resource_type is _T.GROUP]
+    assert [(str(row.resources), row.certain) for row in groups] == [
         ("all groups except those starting with `g`", False),
         ("groups starting with `g`", True),
     ]
@@ -107,7 +107,7 @@ def test_can_i_answers_for_every_name_with_a_counterexample() -> None:
 def test_a_host_of_the_wildcard_is_told_apart_on_the_name_of_an_asterisk() -> None:
     authorizer = Authorizer(bindings("GROUP:L:* User:a@10.0.0.1 ALLOW READ"))
     holders = who_can(authorizer, _O.READ, pattern("GROUP:P:*"))
-    assert [(str(row.region), str(row.hosts)) for row in holders.rows] == [("group `*`", "10.0.0.1")]
+    assert [(str(row.resources), str(row.hosts)) for row in holders.rows] == [("group `*`", "10.0.0.1")]
 
 
 def test_asked_about_some_names_the_answer_is_that_about_all_of_them_less_every_other_name() -> None:
@@ -117,12 +117,12 @@ def test_asked_about_some_names_the_answer_is_that_about_all_of_them_less_every_
     )
 
     def may(rows: list[Access], kind: ResourceType, name: str) -> set[tuple[AclOperation, bool]]:
-        own = [row for row in rows if row.region.resource_type is kind and row.region.contains(name)]
+        own = [row for row in rows if row.resources.resource_type is kind and row.resources.contains(name)]
         return {(operation, row.certain) for row in own for operation in row.operations}
 
     names = list(product((_T.TOPIC, _T.GROUP), ("a", "ab", "abc", "b", "c")))
     patterns = [pattern(f"{kind}:{text}") for kind in ("TOPIC", "GROUP") for text in ("L:ab", "P:ab")]
-    zones = [Region(item.resource_type, names_of(item)) for item in patterns]
+    zones = [ResourceSet(item.resource_type, names_of(item)) for item in patterns]
     for setting in (True, False, None):
         authorizer = Authorizer(held, (), setting)
         whole = access_of(authorizer, "User:a")

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from reconciler.access.assertion import Assertion, AssertionKind, AssertionOutcome
 from reconciler.access.assertions import check
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.remediation import minimise, suggest_fix
+from reconciler.access.remediation import simplify, suggest_fix
 from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, AclOperation, ResourceType
 from tests.worlds import bindings, pattern
 
@@ -111,4 +111,4 @@ def test_fewer_acls_are_without_a_deny_that_denies_nothing_and_with_an_allow_tha
     """Neither has an effect in this release: the DENY is dead weight, the ALLOW somebody wanted."""
     nothing = bindings("GROUP:L:g User:a@* ALLOW CREATE", "GROUP:L:h User:a@* DENY CREATE")
     authorizer = Authorizer([*nothing, *bindings("GROUP:L:k User:a@* ALLOW READ")])
-    assert [removal.binding for removal in minimise(authorizer).removed] == [nothing[1]]
+    assert [removal.binding for removal in simplify(authorizer).removed] == [nothing[1]]

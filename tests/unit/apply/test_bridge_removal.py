@@ -25,8 +25,8 @@ def test_names_of_ours_are_near_nothing(pattern: ResourcePattern) -> None:
 
 def test_a_sentinel_does_not_keep_a_bridge() -> None:
     """It is there now and in neither state: as somebody's access it would be one that the end does not account for."""
-    nothing, sentinel = NearbyBindings([]), NearbyBindings([_OURS])
-    assert interrupts_nobody(_EVERY, nothing, sentinel, nothing)
+    nothing, probe_acl = NearbyBindings([]), NearbyBindings([_OURS])
+    assert interrupts_nobody(_EVERY, nothing, probe_acl, nothing)
     stranger = NearbyBindings([acl("x", "User:a")])
     assert not interrupts_nobody(_EVERY, nothing, stranger, nothing)
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from reconciler.apply.barrier import barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.barrier import barrier_name, deny_probe_acls, start_probe_acls
 from reconciler.apply.cleanup import clean_up, leftovers
 from reconciler.apply.lease import marker
 from reconciler.model.listing import Change
@@ -18,10 +18,10 @@ from tests.property.clock import StillClock
 from tests.worlds import acl
 
 OLD = (
-    *start_sentinels("20260101T000000Z-a", "User:p"),
-    *deny_sentinels(barrier_name("20260101T000000Z-a", 1), "User:p"),
+    *start_probe_acls("20260101T000000Z-a", "User:p"),
+    *deny_probe_acls(barrier_name("20260101T000000Z-a", 1), "User:p"),
 )
-NEW = start_sentinels("20260102T000000Z-b", "User:p")
+NEW = start_probe_acls("20260102T000000Z-b", "User:p")
 OTHERS = {acl("__consumer", "User:x"), acl("x", "User:p"), acl("__kr", "User:p")}
 LIVE = ClusterState("cluster", frozenset({*OLD, *NEW, *OTHERS}))
 

@@ -7,7 +7,7 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply.barrier import FLAG_PREFIX, barrier_name, deny_sentinels, start_sentinels
+from reconciler.apply.barrier import FLAG_PREFIX, barrier_name, deny_probe_acls, start_probe_acls
 from reconciler.apply.cleanup import YOUNG, Leftover, going_on, leftovers, marked_bridges, without_live_bridges
 from reconciler.apply.lease import GRACE, LONGEST, marker
 from reconciler.model.acl import AclBinding, AclPermissionType
@@ -15,7 +15,7 @@ from reconciler.model.listing import Create
 from reconciler.model.markers import bridge_on, marker_of
 from reconciler.model.state import ClusterState
 from reconciler.plan.difference import SkipReason
-from reconciler.plan.leftovers import bridge_callouts, bridges_taken_over, left_behind, leftover_bridges
+from reconciler.plan.leftovers import bridge_callouts, bridges_taken_over, leftover_bridges, leftovers_skipped
 from tests.worlds import acl
 
 NOW: Final = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)
@@ -29,7 +29,7 @@ OWN: Final[dict[AclBinding, str]] = {
     **{
         one: run
         for run in RUNS
-        for one in (start_sentinels(run, "User:p")[0], deny_sentinels(barrier_name(run, 1), "User:p")[0])
+        for one in (start_probe_acls(run, "User:p")[0], deny_probe_acls(barrier_name(run, 1), "User:p")[0])
     },
     marker("dana", RUNS[0], NOW): RUNS[0],
     acl(f"{FLAG_PREFIX}{RUNS[1]}", "User:p"): RUNS[1],
@@ -97,7 +97,7 @@ def test_a_run_goes_on_while_it_is_young_or_holds_a_lease_that_counts() -> None:
     until = (None, -GRACE - 1, -GRACE, 1, LONGEST + GRACE, LONGEST + GRACE + 1)
     for age, left in product((None, *SECONDS), until):
         run = "by-hand" if age is None else f"{NOW - datetime.timedelta(seconds=age):%Y%m%dT%H%M%SZ}-a"
-        bindings = {start_sentinels(run, "User:p")[0]}
+        bindings = {start_probe_acls(run, "User:p")[0]}
         if left is not None:
             bindings.add(marker("dana", run, NOW + datetime.timedelta(seconds=left)))
         live = ClusterState("c", frozenset(bindings))
@@ -120,7 +120,7 @@ def test_a_plan_names_each_bridge_and_each_binding_of_ours_that_no_run_needs(def
         ]
         bridges = bridges if default_allow else []
         assert [*leftover_bridges(live, default_allow)] == bridges
-        found = [*left_behind(live, default_allow, needed)]
+        found = [*leftovers_skipped(live, default_allow, needed)]
         assert {one.reason for one in found} <= {SkipReason.LEFTOVER}
         said = [one.subject.partition(" (run ")[0] for one in found]
         mine = sorted(one for one in live.bindings if one in OWN and one not in needed)

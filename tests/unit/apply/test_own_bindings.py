@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from reconciler.apply.barrier import start_sentinels
+from reconciler.apply.barrier import start_probe_acls
 from reconciler.apply.environment import Identity, Progress
 from reconciler.apply.run import ApplyEnvironment, Run, StoppedError, create, doubts, remove
 from reconciler.model.acl import AclBinding
@@ -89,7 +89,7 @@ def test_a_removal_asks_again_for_what_may_still_be_there_and_raises_nothing(cou
 def test_a_bridge_that_may_still_come_is_named_among_what_may_and_a_sentinel_is_not() -> None:
     run = run_on(Answering(()))
     assert doubts(run) == ()
-    sentinels = start_sentinels("run", "User:p")
+    sentinels = start_probe_acls("run", "User:p")
     run.in_doubt.update(dict.fromkeys(sentinels))
     (said,) = doubts(run)
     assert f"creates {len(sentinels)} bindings" in said

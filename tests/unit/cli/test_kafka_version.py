@@ -163,7 +163,7 @@ ASKS = {
     "access": ("access", "User:a", "--path", "m", "-o", "json"),
     "explain": ("explain", "User:a", "READ", "topic/orders", "--host", "10.2.3.4", "--path", "m", "-o", "json"),
     "lint": ("lint", "m", "-o", "json"),
-    "minimise": ("lint", "m", "--simplify", "-o", "json"),
+    "simplify": ("lint", "m", "--simplify", "-o", "json"),
     # On a day: two plans may be made in two seconds.
     "plan": ("plan", "m", *_DELETES, "--as-of", "2026-11-23"),
     "test": ("test", "m", "-o", "json"),
@@ -242,7 +242,7 @@ def test_a_version_in_doubt_is_said_and_nobody_settles_it(doubt: str, capsys: py
     assert "warning: the rules of cluster c are not known: " in err
     assert (GAP if doubt == "gap" else "it runs 4.5, and 4.4 is the newest known") in err
     # Neither dead nor covering another.
-    kept = json.loads(_shown(capsys, *ASKS["minimise"])[1])["states"][0]["kept"]
+    kept = json.loads(_shown(capsys, *ASKS["simplify"])[1])["states"][0]["kept"]
     assert [binding["host"] for binding in kept] == ["10.0.0.0/8", "10.0.0.1", "10.0.0.0/8"]
     assert "KA004" not in _shown(capsys, *ASKS["lint"])[1]
     assert status != 0

@@ -211,6 +211,8 @@ def test_whose_data_is_given_back_and_whether_they_agree(tmp_path: Path) -> None
         manifests.write_text(declared, encoding="utf-8")
         back = undo(str(saved), str(manifests), PlanOptions(allow_deletes=True))[0].plan
         rows = (
-            row for row in back.access.access_changes if row.principal == "User:a" and row.region.names.text == "last"
+            row
+            for row in back.access.access_changes
+            if row.principal == "User:a" and row.resources.names.text == "last"
         )
         assert DataOwners(("pay",), agreement) in {row.owners for row in rows if row.gained}

@@ -11,7 +11,7 @@ from reconciler.cli.main import run
 from reconciler.parts.fleet.app.apply import BatchBegun, FleetEvent, GateClosed
 from reconciler.parts.fleet.cli.plan import (
     _check_consent,
-    _told,
+    _report_event,
     duration,
     fleet_plan_lines,
     fleet_result_lines,
@@ -56,7 +56,7 @@ def _record(cluster: str, reason: str = "", done: int = 0) -> ApplyRecord:
 def test_each_event_is_told_with_its_status(
     event: FleetEvent, status: Exit, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _told(event) is status
+    assert _report_event(event) is status
     shown = capsys.readouterr()
     assert [text for text in words if text not in shown.err] == []
     assert shown.out == ""

@@ -225,12 +225,12 @@ def test_logs_are_judged_by_what_grants_something_on_reserved_names_too(tmp_path
     files = store_at(str(tmp_path)).files
     granted = binding("User:ops ALLOW READ on TOPIC orders")
     mark = break_glass_mark(granted, datetime.datetime(2027, 1, 2, tzinfo=datetime.UTC))
-    sentinel = binding("User:mallory ALLOW ALTER_CONFIGS on TOPIC __kr.x")
+    probe_acl = binding("User:mallory ALLOW ALTER_CONFIGS on TOPIC __kr.x")
     hidden = {
         binding("User:mallory ALLOW READ on TOPIC PREFIXED __kr."),
         binding("User:eve ALLOW READ on GROUP __kr.g"),
     }
-    state = ClusterState("c", frozenset({granted, mark, sentinel, *hidden}))
+    state = ClusterState("c", frozenset({granted, mark, probe_acl, *hidden}))
     reading = write_live(state, Scope(), Place(files, "live", "c", "0"), "2027-01-01T00:00:00Z")
     found, opaque = live_bindings(LoggedCluster("c", "c", reading), files)
     assert (found, opaque) == ({granted, *hidden}, ())

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from reconciler.app.plan import drift
-from reconciler.apply.barrier import start_sentinels
+from reconciler.apply.barrier import start_probe_acls
 from reconciler.cli.main import run
 from reconciler.model.acl import AclBinding
 from reconciler.model.frozen import FrozenMap
@@ -72,8 +72,8 @@ _BESIDE: Final[dict[str, set[AclBinding]]] = {
     "denied": {*lock_denials(_LOCK.principal)},
     "bridge": {bridge_on(_READ.pattern), marker_of(_YOUNG, _READ.pattern)},
     "unmarked": {bridge_on(_READ.pattern)},
-    "probe": {*start_sentinels(_YOUNG, "User:acl-probe")},
-    "dead": {*start_sentinels("20260101T000000Z-dead", "User:acl-probe")},
+    "probe": {*start_probe_acls(_YOUNG, "User:acl-probe")},
+    "dead": {*start_probe_acls("20260101T000000Z-dead", "User:acl-probe")},
 }
 #: Those of which a fleet counts what runs and locks put there, and a plan does not.
 _SET_APART: Final = ("locked", "bridge")

@@ -11,7 +11,7 @@ from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
 from reconciler.parts.fleet.app.plan import member_of
 from reconciler.parts.fleet.app.runs import read_fleet_plan
-from reconciler.parts.fleet.membership import same_cluster, told_apart
+from reconciler.parts.fleet.membership import same_cluster, without_duplicates
 from reconciler.parts.fleet.proposal import FleetPlan, PlannedWave, fleet_plan_text
 from reconciler.plan.file import plan_text
 from reconciler.plan.proposal import Plan, Terms
@@ -40,14 +40,14 @@ def test_many_others_are_counted() -> None:
 def test_a_run_keeps_what_can_be_told_apart() -> None:
     gone = Failure("d", "timed_out", "no answer")
     run = FleetRun("r", "t", (reading("a", "1"), reading("b", "2"), reading("c", "1")), (gone,))
-    found = told_apart(run)
+    found = without_duplicates(run)
     assert [item.cluster for item in found.readings] == ["b"]
     assert [(item.cluster, item.code) for item in found.failures] == [
         ("a", "same_cluster"),
         ("c", "same_cluster"),
         ("d", "timed_out"),
     ]
-    assert told_apart(found) == found
+    assert without_duplicates(found) == found
 
 
 def planned(cluster: str, cluster_id: str) -> Plan:

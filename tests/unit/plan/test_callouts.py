@@ -8,7 +8,7 @@ import pytest
 
 from reconciler.access.authorizer import Authorizer
 from reconciler.access.difference import Witness, compare_access
-from reconciler.access.names import NameSet, Region, literal
+from reconciler.access.names import NameSet, ResourceSet, literal
 from reconciler.cli.change_options import NEW_PATH
 from reconciler.cli.console import Exit
 from reconciler.cli.planned import gate
@@ -91,12 +91,12 @@ def row(
 ) -> AccessChange:
     """A gain."""
     witness = Witness("User:a", "10.0.0.1", "t")
-    return AccessChange(principal, "any host", Region(kind, names), gained, (), witness, (), 0, reading, source)
+    return AccessChange(principal, "any host", ResourceSet(kind, names), gained, (), witness, (), 0, reading, source)
 
 
 def rules(one: AccessChange) -> set[str]:
     """By which rules a gain stands out."""
-    kind, gained, names = one.region.resource_type, set(one.gained), one.region.names
+    kind, gained, names = one.resources.resource_type, set(one.gained), one.resources.names
     found = set()
     if one.principal in (None, "User:ANONYMOUS"):
         found.add("everyone")

@@ -7,7 +7,7 @@ from typing import Final
 from reconciler.model.acl import PatternType, ResourcePattern, ResourceType
 from reconciler.plan.bridges import possible_barriers
 from reconciler.plan.file import parse_plan, plan_text
-from reconciler.plan.file_codec import PropagationCheck, Sentinel, conditional_steps
+from reconciler.plan.file_codec import ProbeAcls, PropagationCheck, conditional_steps
 from reconciler.plan.phase import Phase
 from reconciler.plan.proposal import Options, Plan, Terms
 from reconciler.plan.step import Bridge, Bridges, Means, Side, Step, Unbridged
@@ -71,10 +71,10 @@ def test_every_few_phases_have_their_barriers_as_a_probe_or_a_wait_asks_for_them
             assert [one.phase for one in barriers if not one.only_for_bridges] == always
             waits = {(one.wait_seconds, one.principal, one.pattern and one.pattern.name) for one in barriers}
             assert waits <= ({(7.0, None, None)} if probe is None else {(None, probe, "__kr.<run>.<number>")})
-            sentinels = [one for one in found if isinstance(one, Sentinel)]
+            sentinels = [one for one in found if isinstance(one, ProbeAcls)]
             start = ResourcePattern(ResourceType.TOPIC, "__kr.<run>.", PatternType.PREFIXED)
             expected = probe is not None and bool(phases - OTHERS.keys())
-            assert sentinels == ([Sentinel(Phase.CREATE_FIRST, "User:p", start)] if expected else [])
+            assert sentinels == ([ProbeAcls(Phase.CREATE_FIRST, "User:p", start)] if expected else [])
             assert [one for one in found if isinstance(one, Bridge)] == [*bridges.wanted]
 
 

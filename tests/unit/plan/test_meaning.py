@@ -6,7 +6,7 @@ from unittest.mock import patch
 
 import pytest
 
-from reconciler.access.names import NameSet, Region, literal, names_of
+from reconciler.access.names import NameSet, ResourceSet, literal, names_of
 from reconciler.apply.preflight import RefusedError, check
 from reconciler.model.acl import (
     CLUSTER_NAME,
@@ -226,7 +226,7 @@ def test_a_grant_to_everybody_that_nobody_reviewed_is_told_once() -> None:
     reviewed = planned({acl("z", principal="User:b")}, {acl("y"), acl("z", principal="User:b")}, Facts()).access
     more = {acl("y"), acl("z", principal="User:b"), acl("w", principal="User:*")}
     now = planned({acl("z", principal="User:b")}, more, Facts()).access
-    assert [(row.principal, str(row.region)) for row in unreviewed(now, reviewed)] == [(None, "topic `w`")]
+    assert [(row.principal, str(row.resources)) for row in unreviewed(now, reviewed)] == [(None, "topic `w`")]
     assert [*unreviewed(reviewed, now)] == []
     assert [*unreviewed(now, now)] == []
 
@@ -242,11 +242,11 @@ def test_a_row_is_held_against_the_protected_names_that_it_may_be_about() -> Non
         cuts = tuple(
             sorted(key for key in map(NameSet, chance.sample(texts, 2)) if outer.contains(key) and key != outer)
         )
-        region = Region(ResourceType.TOPIC, outer, cuts)
+        resources = ResourceSet(ResourceType.TOPIC, outer, cuts)
         keys = map(names_of, names.patterns(ResourceType.TOPIC))
-        assert callouts._names(selector, [region]) is any(region.meets(key) for key in keys)
+        assert callouts._names(selector, [resources]) is any(resources.meets(key) for key in keys)
     many = Selector(resource_type=ResourceType.TOPIC, names=NameSelector(tuple(f"t{n}" for n in range(500))))
-    with patch.object(Region, "meets", autospec=True, side_effect=Region.meets) as met:
-        rows = [Region(ResourceType.TOPIC, literal(f"t{n}")) for n in range(450, 550)]
+    with patch.object(ResourceSet, "meets", autospec=True, side_effect=ResourceSet.meets) as met:
+        rows = [ResourceSet(ResourceType.TOPIC, literal(f"t{n}")) for n in range(450, 550)]
         assert [callouts._names(many, [row]) for row in rows] == [n < 500 for n in range(450, 550)]
     assert met.call_count == 50

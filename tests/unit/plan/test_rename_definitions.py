@@ -5,7 +5,7 @@ from random import Random
 from typing import Final
 
 from reconciler.access.difference import Witness
-from reconciler.access.names import NameSet, Region
+from reconciler.access.names import NameSet, ResourceSet
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.plan.review.access_change import AccessChange
 from reconciler.plan.review.access_review import renames
@@ -23,7 +23,7 @@ def _row(
     hosts, names, operations, reading = part
     gained, lost = (operations, ()) if gains else ((), operations)
     witness = Witness("User:w", "10.0.0.1", "t")
-    return AccessChange(who, hosts, Region(ResourceType.TOPIC, names), gained, lost, witness, (), 0, reading)
+    return AccessChange(who, hosts, ResourceSet(ResourceType.TOPIC, names), gained, lost, witness, (), 0, reading)
 
 
 def test_who_loses_exactly_what_another_gains_was_renamed_to_the_first_of_those() -> None:

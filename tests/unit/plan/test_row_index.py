@@ -7,7 +7,7 @@ from typing import Final
 
 from reconciler.access.difference import DifferenceRow, Witness
 from reconciler.access.hosts import ANY_HOST, Hosts
-from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, ResourceSet, literal
 from reconciler.model.acl import AclOperation, PatternType, ResourcePattern, ResourceType
 from reconciler.model.scope import NameSelector, Selector
 from reconciler.plan.review.access_change import pattern_of
@@ -28,7 +28,7 @@ ROWS: Final = [
     DifferenceRow(
         "User:a",
         hosts,
-        Region(kind, names),
+        ResourceSet(kind, names),
         frozenset({AclOperation.READ}),
         frozenset(),
         Witness("User:a", "10.0.0.1", "x"),
@@ -54,17 +54,17 @@ def test_rows_are_found_by_what_their_names_share_and_whom_they_may_be_about() -
         for host in (None, *LABELS[:2], "10.0.0.9"):
             for pattern in PATTERNS:
                 found = list(index.overlapping(pattern, host))
-                expected = [row for row in rows if pattern_of(row.region).overlaps(pattern) and may_hold(row, host)]
+                expected = [row for row in rows if pattern_of(row.resources).overlaps(pattern) and may_hold(row, host)]
                 assert sorted(map(rows.index, found)) == sorted(map(rows.index, expected))
             for kind in (*TYPES, ResourceType.CLUSTER):
                 found = list(index.on(kind, host))
-                expected = [row for row in rows if row.region.resource_type is kind and may_hold(row, host)]
+                expected = [row for row in rows if row.resources.resource_type is kind and may_hold(row, host)]
                 assert sorted(map(rows.index, found)) == sorted(map(rows.index, expected))
 
 
 def test_the_pattern_of_a_region_matches_its_names() -> None:
     for kind, names in product(TYPES, NAMES):
-        pattern = pattern_of(Region(kind, names, (literal("xab"),)))
+        pattern = pattern_of(ResourceSet(kind, names, (literal("xab"),)))
         assert pattern.resource_type is kind
         for name in ("x", "xa", "xab", "y", "yz", "z"):
             assert pattern.matches(name) is names.matches(name)
@@ -84,7 +84,10 @@ def test_a_protected_name_is_judged_by_the_rows_that_it_may_be_about() -> None:
     selectors += [Selector(one) for one in who if one is not None]
     for _ in range(10):
         rows = random.sample(told, 30)
-        rows += [replace(rows[0], region=Region(TYPES[0], ASTERISK_NAMES)), replace(rows[0], gained=frozenset())]
+        rows += [
+            replace(rows[0], resources=ResourceSet(TYPES[0], ASTERISK_NAMES)),
+            replace(rows[0], gained=frozenset()),
+        ]
         own = RowsByPlace(rows)
         for selector in selectors:
             touched = [one for one in rows if one.gained and _touches(selector, one, own, frozenset())]
@@ -93,7 +96,7 @@ def test_a_protected_name_is_judged_by_the_rows_that_it_may_be_about() -> None:
 
 
 def test_of_many_protected_names_each_is_held_against_its_own_rows() -> None:
-    rows = [replace(ROWS[0], region=Region(ResourceType.TOPIC, literal(f"t{n}"))) for n in range(50)]
+    rows = [replace(ROWS[0], resources=ResourceSet(ResourceType.TOPIC, literal(f"t{n}"))) for n in range(50)]
     moved = _Moved(rows)
     for n in range(50):
         selector = Selector(resource_type=ResourceType.TOPIC, names=NameSelector((f"t{n}",)))

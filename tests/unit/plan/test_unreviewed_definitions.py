@@ -9,7 +9,7 @@ import pytest
 
 from reconciler.access.difference import Witness
 from reconciler.access.hosts import ANY_HOST
-from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, ResourceSet, literal
 from reconciler.codec.annotated import record_of
 from reconciler.model.acl import AclOperation, ResourceType
 from reconciler.model.state import FactSource
@@ -21,7 +21,7 @@ ANY: Final = str(ANY_HOST)
 NAMES: Final = ("x", "xa", "xab", "xb", "y", "z")
 SETS: Final = (ALL_NAMES, NameSet("x"), NameSet("xa"), literal("x"), literal("xa"), literal("y"))
 REGIONS: Final = [
-    Region(ResourceType.TOPIC, names, tuple(cuts))
+    ResourceSet(ResourceType.TOPIC, names, tuple(cuts))
     for names in SETS
     for cuts in ([], *([one] for one in SETS if one != names and names.contains(one)))
 ]
@@ -54,12 +54,12 @@ def _review(random: Random) -> AccessReview:
 def _own_names(review: AccessReview, principal: str) -> set[str]:
     """The names of which a row or exception of the principal itself speaks."""
     speaking: list[AccessChange | ExemptPrincipal] = [*review.access_changes, *review.exceptions]
-    return {name for one in speaking if one.principal == principal for name in NAMES if one.region.contains(name)}
+    return {name for one in speaking if one.principal == principal for name in NAMES if one.resources.contains(name)}
 
 
-def _zones(review: AccessReview, principal: str) -> set[Region]:
+def _zones(review: AccessReview, principal: str) -> set[ResourceSet]:
     speaking: list[AccessChange | ExemptPrincipal] = [*review.access_changes, *review.exceptions]
-    return {one.region for one in speaking if one.principal == principal}
+    return {one.resources for one in speaking if one.principal == principal}
 
 
 def _grants(
@@ -68,7 +68,7 @@ def _grants(
     """Each row that grants the principal an operation on a name; those of everybody else where asked for."""
     own = set() if principal is None else _own_names(review, principal)
     for row, name, operation in product(review.access_changes, NAMES, (AclOperation.READ, AclOperation.WRITE)):
-        if operation in row.gained and row.region.contains(name):
+        if operation in row.gained and row.resources.contains(name):
             inherits = everybody and row.principal is None and name not in own
             if row.principal == principal or inherits:
                 yield row, name, operation
@@ -110,7 +110,7 @@ def test_a_grant_on_a_name_that_no_reviewed_row_covers_is_told() -> None:
             (row.principal, row.hosts, row.reading, name, operation)
             for row in told
             for name, operation in product(NAMES, row.gained)
-            if row.region.contains(name)
+            if row.resources.contains(name)
         }
         # A row is told whole: with what of it was reviewed.
         assert expected <= said
@@ -118,7 +118,7 @@ def test_a_grant_on_a_name_that_no_reviewed_row_covers_is_told() -> None:
             assert any(
                 (row.principal, row.hosts, row.reading, name, operation) in expected
                 for name, operation in product(NAMES, row.gained)
-                if row.region.contains(name)
+                if row.resources.contains(name)
             ), row
         some += bool(expected)
     assert 300 < some < 1_400
@@ -126,15 +126,15 @@ def test_a_grant_on_a_name_that_no_reviewed_row_covers_is_told() -> None:
 
 def test_a_file_keeps_each_row_and_exception() -> None:
     random = Random(7)
-    group = Region(ResourceType.GROUP, ALL_NAMES, (ASTERISK_NAMES, literal("*")))
-    regions = (*REGIONS, group, Region(ResourceType.GROUP, ASTERISK_NAMES))
-    for region, source in product(regions, (None, *FactSource)):
+    group = ResourceSet(ResourceType.GROUP, ALL_NAMES, (ASTERISK_NAMES, literal("*")))
+    resource_sets = (*REGIONS, group, ResourceSet(ResourceType.GROUP, ASTERISK_NAMES))
+    for resources, source in product(resource_sets, (None, *FactSource)):
         row = _row(random)
         whole = AccessChange(
-            row.principal, row.hosts, region, row.gained, row.lost, row.witness, ("x", "y"), 7, row.reading, source
+            row.principal, row.hosts, resources, row.gained, row.lost, row.witness, ("x", "y"), 7, row.reading, source
         )
         assert ROW.read(ROW.write(whole)) == whole
-        exempt = ExemptPrincipal("User:a", region)
+        exempt = ExemptPrincipal("User:a", resources)
         assert EXEMPT.read(EXEMPT.write(exempt)) == exempt
 
 
@@ -148,7 +148,7 @@ def test_what_is_reviewed_on_just_its_names_is_compared_with_nothing_else(monkey
 
     monkeypatch.setattr(access_review, "_stands_for", stands_for)
     witness, read = Witness("User:w", "10.0.0.1", "x"), (AclOperation.READ,)
-    names = [Region(ResourceType.TOPIC, literal(f"t{number}"), ()) for number in range(100)]
+    names = [ResourceSet(ResourceType.TOPIC, literal(f"t{number}"), ()) for number in range(100)]
     review = AccessReview(access_changes=tuple(AccessChange("User:a", ANY, name, read, (), witness) for name in names))
     assert [*unreviewed(review, review)] == []
     assert len(compared) == len(names)

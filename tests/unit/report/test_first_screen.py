@@ -24,7 +24,7 @@ from reconciler.plan.review.access_review import AccessTrend
 from reconciler.plan.review.callouts import INTERRUPTED, KEPT, LOGIN, Callout
 from reconciler.policy.owners import Agreement
 from reconciler.results.findings import Check, CheckStatus, Finding, Level, matter
-from reconciler.show.findings import left_findings, standing_findings, without_known
+from reconciler.show.findings import skipped_findings, standing_findings, without_base
 from reconciler.show.reading import Report, compared_words
 from reconciler.show.verdicts import ReviewWord, first_screen, review_word
 from tests.integration.report.formats import FORMATS
@@ -189,8 +189,8 @@ def test_what_widens_destroys_or_weakens_is_never_harmless() -> None:
 
 def _against(made: Plan, base: Plan) -> Report:
     matters = Counter(map(matter, standing_findings(base)))
-    shown, folded = without_known(made, matters.elements())
-    return Report((shown,), findings=(*folded, *left_findings(shown)), known=matters)
+    shown, folded = without_base(made, matters.elements())
+    return Report((shown,), findings=(*folded, *skipped_findings(shown)), known=matters)
 
 
 def _quota(name: str, rate: float) -> ClientQuota:

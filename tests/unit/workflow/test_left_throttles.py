@@ -1,6 +1,6 @@
 """Throttles that a move left behind are told, those that somebody declares or needs are not."""
 
-from reconciler.app.planning import left_throttles
+from reconciler.app.planning import leftover_throttles
 from reconciler.model.desired import DesiredState, DesiredTopic, Origin
 from reconciler.model.state import ClusterState
 from reconciler.model.topic import Topic
@@ -11,7 +11,7 @@ KEY = "leader.replication.throttled.replicas"
 def said(*, configs: dict[str, str], declared: dict[str, str] | None = None, behind: bool = False) -> tuple[str, ...]:
     wanted = {} if declared is None else {"t": DesiredTopic(Topic("t", configs=declared), Origin("t.yaml", 1, 1))}
     live = ClusterState("c", topics={"t": Topic("t", 1, 1, configs)}, under_replicated=frozenset("t" if behind else ""))
-    return left_throttles(DesiredState({}, wanted), live)
+    return leftover_throttles(DesiredState({}, wanted), live)
 
 
 def test_only_what_nobody_declares_and_nothing_needs_is_told() -> None:
@@ -26,5 +26,5 @@ def test_only_what_nobody_declares_and_nothing_needs_is_told() -> None:
 
 def test_many_topics_are_one_sentence() -> None:
     topics = {f"t{n}": Topic(f"t{n}", 1, 1, {KEY: "*"}) for n in range(9)}
-    (text,) = left_throttles(DesiredState(), ClusterState("c", topics=topics))
+    (text,) = leftover_throttles(DesiredState(), ClusterState("c", topics=topics))
     assert "t0, t1, t2, t3, t4 and 4 more are throttled" in text

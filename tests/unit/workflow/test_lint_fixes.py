@@ -8,7 +8,7 @@ import pytest
 from reconciler.app.options import StateRequest
 from reconciler.app.reasons import RequestError, WorkflowError
 from reconciler.parts.edit.app.editing import ManifestEdit
-from reconciler.parts.edit.app.simplify import LintFix, fix_lint, fix_minimise
+from reconciler.parts.edit.app.simplify import LintFix, fix_lint, fix_simplify
 
 MANIFESTS = """\
 # Everything
@@ -76,7 +76,7 @@ def test_a_guard_goes_only_if_it_is_named(place: Path) -> None:
 
 
 def test_minimised_manifests_are_the_same_edit(place: Path) -> None:
-    found: ManifestEdit = fix_minimise(StateRequest(str(place), as_of=DAY))
+    found: ManifestEdit = fix_simplify(StateRequest(str(place), as_of=DAY))
     text = found.files["all.yaml"]
     assert text is not None
     assert "[other]" in text

@@ -14,7 +14,7 @@ from reconciler.cli.main import program, run
 from reconciler.model.acl import AclOperation, PatternType, ResourcePattern, ResourceType
 from reconciler.parts.edit.app.editing import EditRefusedError
 from reconciler.parts.edit.app.grant import AskedAccess, rename, revoke
-from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
+from reconciler.parts.edit.app.simplify import fix_lint, fix_simplify
 
 DAY = date(2026, 11, 23)
 #: The promise of each command that has --write, by its name in ``reconciler.parts.edit.app.editing``.
@@ -117,7 +117,7 @@ def test_a_deny_that_still_counts_stays(tmp_path: Path, capsys: pytest.CaptureFi
     assert "gains" not in capsys.readouterr().err
     assert "deny: " in (tmp_path / "all.yaml").read_text(encoding="utf-8")
     request = StateRequest(path, as_of=DAY)
-    assert fix_minimise(request).files == {}
+    assert fix_simplify(request).files == {}
     assert all("deny: " in text for text in fix_lint(request).edit.after.values())
 
 

@@ -11,7 +11,7 @@ from reconciler.app.apply import Unattended
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import WorkflowError
 from reconciler.apply.audit import AUDIT
-from reconciler.apply.barrier import start_sentinels
+from reconciler.apply.barrier import start_probe_acls
 from reconciler.apply.lease import marker
 from reconciler.parts.serve.rounds import DirectorySource, ServeOptions, git_source, run_round
 from tests.unit.workflow.serving import ACLS, DENIED, LIVE, OVER, STAYS, World, git
@@ -165,8 +165,8 @@ def test_a_lease_of_a_server_that_was_killed_does_not_hold_up_the_next_one(
 
 
 def test_what_a_dead_run_left_goes_unless_it_is_a_bridge(world: World) -> None:
-    dead = frozenset(start_sentinels("20260101T000000Z-dead", "User:acl-probe"))
-    young = frozenset(start_sentinels(f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-young", "User:acl-probe"))
+    dead = frozenset(start_probe_acls("20260101T000000Z-dead", "User:acl-probe"))
+    young = frozenset(start_probe_acls(f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-young", "User:acl-probe"))
     world.live(frozenset({STAYS}) | dead | young)
     found = world.round()
     assert found.removed == len(dead)
@@ -174,7 +174,7 @@ def test_what_a_dead_run_left_goes_unless_it_is_a_bridge(world: World) -> None:
 
 
 def test_what_is_removed_of_a_dead_run_is_audited_or_stays(world: World, tmp_path: Path) -> None:
-    dead = frozenset(start_sentinels("20260101T000000Z-dead", "User:acl-probe"))
+    dead = frozenset(start_probe_acls("20260101T000000Z-dead", "User:acl-probe"))
     world.live(frozenset({STAYS}) | dead)
     stays = world.round(audit=str(tmp_path / "away" / "audit.jsonl"))
     assert (stays.removed, world.bindings() == {STAYS} | dead) == (0, True)

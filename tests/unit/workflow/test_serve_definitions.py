@@ -18,7 +18,7 @@ from reconciler.app.apply import ApplyOptions, Unattended
 from reconciler.app.options import ConnectionOptions
 from reconciler.app.reasons import HeldError, NotApprovedError, WorkflowError
 from reconciler.apply.audit import Sight
-from reconciler.apply.barrier import start_sentinels
+from reconciler.apply.barrier import start_probe_acls
 from reconciler.apply.environment import Outcome
 from reconciler.apply.records import PastRun
 from reconciler.cli.console import Exit
@@ -294,7 +294,7 @@ def test_what_runs_put_there_for_themselves_is_no_part_of_a_plan(tmp_path: Path,
     young = f"{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}-young"
     # Of a name that no step touches: else the run would take the bridge over, and remove it at its end.
     elsewhere = ACCESS.pattern._replace(name="elsewhere")
-    own = {*start_sentinels(young, "User:acl-probe"), marker_of(young, elsewhere)}
+    own = {*start_probe_acls(young, "User:acl-probe"), marker_of(young, elsewhere)}
     own |= {bridge_on(elsewhere)} if default == "true" else set()
     world.live(LIVE | own)
     found = world.round()

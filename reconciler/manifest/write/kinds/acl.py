@@ -75,7 +75,7 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
     for (principals, place), bindings in sorted(documents.items(), key=lambda item: (item[0][1], item[0][0])):
         name = names[principals, place]
         path = f"{place}.yaml" if place else f"acls/{name}.yaml"
-        lines = [comment(text) for principal in principals for text in _left_lines(left_of.pop(principal, ()))]
+        lines = [comment(text) for principal in principals for text in _missing_lines(left_of.pop(principal, ()))]
         use = shared.uses.get(principals[0]) if len(principals) == 1 else None
         if use is None:
             lines += acls_document(name, principals, bindings, style)
@@ -84,7 +84,7 @@ def exported(state: ClusterState, style: ExportStyle) -> Part:
         files[path] = [*files[path], "---", *lines] if path in files else lines
     if shared.roles:
         files[_ROLES_FILE] = _role_documents(shared.roles)
-    comments = _left_lines([item for items in left_of.values() for item in items])
+    comments = _missing_lines([item for items in left_of.values() for item in items])
     comments += [f"An ACL of a kind that the client cannot name: {_opaque(entry)}" for entry in state.opaque]
     comments += [f"The ACLs may not be whole: {state.acl_gap}"] if state.acl_gap is not None else []
     return Part(files, tuple(inexpressible), tuple(comments))
@@ -183,7 +183,7 @@ def implied_by(bindings: Iterable[AclBinding]) -> set[AclBinding]:
     }
 
 
-def _left_lines(items: Iterable[Inexpressible]) -> list[str]:
+def _missing_lines(items: Iterable[Inexpressible]) -> list[str]:
     lines = [f"  {item.subject}: {item.reason}" for item in items]
     return ["Live and not in this file:", *lines] if lines else []
 

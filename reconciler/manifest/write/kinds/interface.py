@@ -123,10 +123,10 @@ class WrittenKind(DeclaredKind, ABC):
         return None
 
 
-def declared_of(wish: DesiredItem[Any]) -> tuple[object, ...]:
+def declared_of(desired_item: DesiredItem[Any]) -> tuple[object, ...]:
     """What is declared of a resource, wherever it is declared."""
-    declaration = wish.declaration
-    return wish.item, wish.absent, declaration.reason, declaration.ticket, declaration.expires
+    declaration = desired_item.declaration
+    return desired_item.item, desired_item.absent, declaration.reason, declaration.ticket, declaration.expires
 
 
 def declared_texts(declaration: Declaration) -> dict[str, str]:

@@ -152,10 +152,11 @@ def without_principal(state: DesiredState, old: str) -> DesiredState:
 def unwritten(book: Book, old: str) -> Iterator[str]:
     """What is declared for ``old`` in documents that the editor does not write: a user's password is nobody else's."""
     states = [without_principal(state, old) for state in book.desired.values()]
-    declared = [wish for state in states for items in state.listed.values() for wish in items.values()]
-    for wish in sorted(declared, key=lambda item: item.declaration.origin):
-        if wish.item.principal == old:
-            yield f"the {wish.item.subject} is declared at {wish.declaration.origin}: change that yourself"
+    declared = [desired_item for state in states for items in state.listed.values() for desired_item in items.values()]
+    for desired_item in sorted(declared, key=lambda item: item.declaration.origin):
+        if desired_item.item.principal == old:
+            place = desired_item.declaration.origin
+            yield f"the {desired_item.item.subject} is declared at {place}: change that yourself"
 
 
 def with_second(book: Book, old: str, new: str) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from reconciler.app.access_checks import checks_of
 from reconciler.app.admission import check_end, check_free, check_override, check_unlocked, end_marks, known_ends
-from reconciler.app.apply import ApplyOptions, Attendant, Unattended, perform_now
+from reconciler.app.apply import ApplyOptions, Supervisor, Unattended, perform_now
 from reconciler.app.manifests import desired
 from reconciler.app.options import ConnectionOptions, PlanOptions, Tell, ignore, moment
 from reconciler.app.planning import Planned, declared_for, proposed, request_on
@@ -43,7 +43,7 @@ def break_glass(
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
     *,
-    attendant: Attendant = Unattended(),
+    supervisor: Supervisor = Unattended(),
 ) -> Result:
     """Create what is asked on the cluster, until ``given.expires``, or prolong what is there as break-glass access.
 
@@ -53,13 +53,13 @@ def break_glass(
     """
     if options.approvals is not None:
         raise UnsavedPlanError("people approve a saved plan")
-    guardrails, tell = options.guardrails, attendant.tell
+    guardrails, tell = options.guardrails, supervisor.tell
     with _proposed(path, cluster, asked, given, connection, guardrails=guardrails, tell=tell) as (planned, target):
         plan = planned.plan
         if plan.refusals:
-            attendant.review(plan)
+            supervisor.review(plan)
             raise PlanRefusedError(plan=plan, refusals=plan.refusals)
-        return perform_now(plan, planned.live, target, connection, options, attendant, checks=checks_of(planned))
+        return perform_now(plan, planned.live, target, connection, options, supervisor, checks=checks_of(planned))
 
 
 def plan_break_glass(
@@ -136,14 +136,14 @@ def end_break_glass(
     connection: ConnectionOptions = ConnectionOptions(),
     options: ApplyOptions = ApplyOptions(),
     *,
-    attendant: Attendant = Unattended(),
+    supervisor: Supervisor = Unattended(),
 ) -> Result:
     """Delete break-glass access, over or not; a mark that is over stays. Raises as :func:`break_glass`.
 
     Any other access is refused: what manifests declare is revoked by an edit of them.
     """
     as_of = moment()
-    with open_declared(path, cluster, connection, attendant.tell, options.guardrails) as (manifests, target):
+    with open_declared(path, cluster, connection, supervisor.tell, options.guardrails) as (manifests, target):
         declaration = declared_for(target)
         wanted = desired(manifests, declaration.name, as_of)
         live = target.read(read_request(declaration, wanted))
@@ -157,7 +157,7 @@ def end_break_glass(
         unmarked = replace(live, bindings=live.bindings.difference(marks_for(going, live.bindings)))
         read = _Read(manifests, wanted.bindings, unmarked, target)
         plan = _plan(read, {}, dict.fromkeys(going, stated), planning, Options(allow_deletes=True))
-        result = perform_now(plan, live, target, connection, options, attendant)
+        result = perform_now(plan, live, target, connection, options, supervisor)
         if result.succeeded:
             end_marks(target.cluster, going, live)
         return result

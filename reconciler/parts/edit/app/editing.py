@@ -77,8 +77,12 @@ def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
         yield from (f"other than wanted, {describe(change.change)}" for change in comparison.changes)
         yield from (f"not as wanted: {skipped.subject}" for skipped in comparison.skipped)
     for kind in KINDS:
-        declared, wish = kind.declarations(after), kind.declarations(wanted)
-        yield from (f"not as wanted: {key}" for key in sorted({*declared, *wish}) if declared.get(key) != wish.get(key))
+        declared, wanted_told = kind.declarations(after), kind.declarations(wanted)
+        yield from (
+            f"not as wanted: {key}"
+            for key in sorted({*declared, *wanted_told})
+            if declared.get(key) != wanted_told.get(key)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -449,7 +453,7 @@ class ManifestEdit:
     def write(self) -> list[str]:
         """Write the files, unless one has changed since it was read; their paths."""
         for path in self.files:
-            if self._found(path) != self.before.get(path):
+            if self._resolved(path) != self.before.get(path):
                 raise WorkflowError(f"{path} changed while it was edited: nothing was written", "run the command again")
         try:
             for path, text in self.files.items():
@@ -463,7 +467,7 @@ class ManifestEdit:
             raise WorkflowError(f"{error.filename}: {error.strerror}") from error
         return [str(self.root / path) for path in self.files]
 
-    def _found(self, path: str) -> str | None:
+    def _resolved(self, path: str) -> str | None:
         target = self.root / path
         return target.read_bytes().decode("utf-8", "replace") if target.exists() else None
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from reconciler.access.lint import rule_of
 from reconciler.access.lint.rule import LintFinding
 from reconciler.access.remediation import without_change
-from reconciler.app.lint import lint, minimise
+from reconciler.app.lint import lint, simplify
 from reconciler.app.options import ConnectionOptions, StateRequest, Tell, ignore
 from reconciler.app.reasons import RequestError
 from reconciler.app.states import authorizer
@@ -70,14 +70,14 @@ def fix_lint(
     return LintFix(edited, fixed, tuple(item for name, item in findings if item.binding not in gone.get(name, ())))
 
 
-def fix_minimise(
+def fix_simplify(
     request: StateRequest, connection: ConnectionOptions = ConnectionOptions(), *, tell: Tell = ignore
 ) -> ManifestEdit:
     """The manifests with the smaller set of bindings that means the same; nothing is written."""
     offline = replace(request, cluster=None)
     superfluous = {
         view.cluster: {removal.binding for removal in smaller.removed}
-        for view, smaller in minimise(offline, connection, tell=tell)
+        for view, smaller in simplify(offline, connection, tell=tell)
     }
 
     def wanted(book: Book) -> Mapping[str, DesiredState]:

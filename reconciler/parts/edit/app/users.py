@@ -33,7 +33,7 @@ _USER: Final = "User:"
 #: Of a new password: nothing that a shell, a properties file or JAAS reads otherwise. 32 of them are 190 bits.
 ALPHABET: Final = string.ascii_letters + string.digits
 LENGTH: Final = 32
-_Wish = DesiredItem[ScramUser]
+_DesiredUser = DesiredItem[ScramUser]
 
 
 def disable(
@@ -173,7 +173,7 @@ def _with_password(
     chosen = [mechanism] if mechanism else list(before.values) or ["SCRAM-SHA-512"]
     values = {**before.values, **{code: _next(before.values.get(code, DEFAULT_ITERATIONS)) for code in chosen}}
     sources = {**before.sources, **dict.fromkeys(chosen, PasswordSource(reference))}
-    return with_user(state, DesiredItem(ScramUser(name, values, sources), said_of(there, terms)))
+    return with_user(state, DesiredItem(ScramUser(name, values, sources), declaration_of(there, terms)))
 
 
 def _next(iterations: int) -> int:
@@ -199,13 +199,13 @@ def check_texts(terms: GrantTerms) -> None:
             raise RequestError(f"{text!a} cannot be written: {problem}")
 
 
-def with_user(state: DesiredState, wish: _Wish) -> DesiredState:
+def with_user(state: DesiredState, desired_user: _DesiredUser) -> DesiredState:
     """What is declared, with one user."""
-    users = {**state.of(ScramUser), wish.item.name: wish}
+    users = {**state.of(ScramUser), desired_user.item.name: desired_user}
     return replace(state, listed={**state.listed, ScramUser.KIND: users})
 
 
-def said_of(there: _Wish | None, terms: GrantTerms) -> Declaration:
+def declaration_of(there: _DesiredUser | None, terms: GrantTerms) -> Declaration:
     """Why it is declared: what was said before, unless something else is said now."""
     before = Declaration(UNWRITTEN) if there is None else there.declaration
     return before._replace(reason=terms.reason or before.reason, ticket=terms.ticket or before.ticket)
@@ -217,4 +217,4 @@ def _disabled(state: DesiredState, name: str, terms: GrantTerms) -> DesiredState
         raise RequestError(f"SCRAM user {name} is declared absent at {there.declaration.origin}")
     mechanisms = SCRAM_CODES if there is None else there.item.values
     user = ScramUser(name, dict.fromkeys(mechanisms, DISABLED_ITERATIONS))
-    return with_user(state, DesiredItem(user, said_of(there, terms)))
+    return with_user(state, DesiredItem(user, declaration_of(there, terms)))

@@ -145,7 +145,7 @@ def _give(
     check_terminal(yes=at_once.yes)
     try:
         with _shown_checks():
-            result = break_glass(path, cluster, asked, terms, connection, _apply_options(at_once), attendant=terminal)
+            result = break_glass(path, cluster, asked, terms, connection, _apply_options(at_once), supervisor=terminal)
     except FailedChecksError as failed:
         over = "over an access test: --override TEST --out PLAN, if the operator's file permits it (breakGlass)"
         raise CommandError(failed.message, over, Exit.FAILED_CHECK) from failed
@@ -163,7 +163,7 @@ def _end(
     """End break-glass access on the cluster: the exit status, what JSON has of it, and the access that ended."""
     check_terminal(yes=at_once.yes)
     options = replace(_apply_options(at_once), patience=LeasePatience(_ENDING, goes_on=True))
-    result = end_break_glass(path, cluster, asked, connection, options, attendant=_terminal(at_once))
+    result = end_break_glass(path, cluster, asked, connection, options, supervisor=_terminal(at_once))
     document = _shown(result, output)
     if not result.succeeded:
         error(result.stopped or "not all of it was ended: its end stays as it was")

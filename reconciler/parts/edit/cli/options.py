@@ -13,7 +13,7 @@ from reconciler.cli.console import CommandError, Exit, info_lines, out_json, out
 from reconciler.cli.notes import info_note
 from reconciler.model.characters import safe
 from reconciler.model.desired import moment_text
-from reconciler.parts.edit.app.simplify import fix_lint, fix_minimise
+from reconciler.parts.edit.app.simplify import fix_lint, fix_simplify
 from reconciler.results import OutputKind
 from reconciler.show.claims import breach_lines
 from reconciler.show.review import review_lines
@@ -101,7 +101,7 @@ def fix(
     )
 
 
-def minimise(request: StateRequest, connection: ConnectionOptions, keeping: Keeping, output: str) -> int:
+def simplify(request: StateRequest, connection: ConnectionOptions, keeping: Keeping, output: str) -> int:
     """The exit status of the edit to the smaller set of bindings."""
-    smaller = fix_minimise(request, connection, tell=info_note)
+    smaller = fix_simplify(request, connection, tell=info_note)
     return keep(OutputKind.LINT_EDIT, smaller, keeping, message="Remove ACLs that change nothing", output=output)

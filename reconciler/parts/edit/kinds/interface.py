@@ -142,7 +142,7 @@ class ListedKind:
 
     def declarations(self, state: DesiredState) -> dict[Any, tuple[object, ...]]:
         """Every resource with what is declared of it."""
-        return {key: declared_of(wish) for key, wish in self._of(state).items()}
+        return {key: declared_of(desired_item) for key, desired_item in self._of(state).items()}
 
     def _of(self, state: DesiredState) -> Mapping[Any, DesiredItem[Any]]:
         return state.listed.get(self.type.KIND, {})
@@ -152,8 +152,8 @@ class ListedKind:
         differing: _Differing = {}
         for name in book.clusters:
             after = self._of(wanted[name])
-            for key, wish in self._of(book.desired[name]).items():
-                if key not in after or declared_of(after[key]) != declared_of(wish):
+            for key, desired_item in self._of(book.desired[name]).items():
+                if key not in after or declared_of(after[key]) != declared_of(desired_item):
                     differing[name, key] = after.get(key)
         for page in book.of(self.DOCUMENT) if differing else ():
             self._reduced(book, page, differing, changes)
@@ -169,8 +169,8 @@ class ListedKind:
             declared = [
                 (name, key)
                 for name in where
-                for key, wish in self._of(book.desired[name]).items()
-                if wish.declaration.origin.file == page.path and _place(wish) in places
+                for key, desired_item in self._of(book.desired[name]).items()
+                if desired_item.declaration.origin.file == page.path and _place(desired_item) in places
             ]
             concerned = [pair for pair in declared if pair in differing]
             if not concerned:
@@ -195,14 +195,16 @@ class ListedKind:
         missing: dict[tuple[Any, tuple[object, ...]], set[str]] = defaultdict(set)
         for name in book.clusters:
             there = self._of(book.desired[name])
-            for key, wish in self._of(wanted[name]).items():
+            for key, desired_item in self._of(wanted[name]).items():
                 if key not in there:
-                    missing[key, declared_of(wish)].add(name)
+                    missing[key, declared_of(desired_item)].add(name)
         items: dict[tuple[frozenset[str], frozenset[str]], list[Item]] = defaultdict(list)
         for (key, _), where in sorted(missing.items(), key=lambda item: item[0][0]):
-            wish, clusters = self._of(wanted[min(where)])[key], frozenset(where)
-            belonging = teams(book.owners(clusters), wish.item.principal, ()) if self._special.of_teams else frozenset()
-            items[clusters, belonging].append(self._item(wish))
+            desired_item, clusters = self._of(wanted[min(where)])[key], frozenset(where)
+            belonging = (
+                teams(book.owners(clusters), desired_item.item.principal, ()) if self._special.of_teams else frozenset()
+            )
+            items[clusters, belonging].append(self._item(desired_item))
         for (clusters, belonging), new_items in items.items():
             owners = book.owners(clusters)
             pages = [page for page in book.of(self.DOCUMENT) if book.where(page) == clusters]
@@ -215,10 +217,10 @@ class ListedKind:
             head = match_labels(book, clusters)
             changes.add(NewDocument(path, self.DOCUMENT, name, dict(head), self.items_key, new_items))
 
-    def _item(self, wish: DesiredItem[Any]) -> Item:
-        item: dict[str, Written] = dict(self._special.about(wish.item))
-        item |= {"absent": "true"} if wish.absent else self._special.content(wish.item)
-        return item | declared_texts(wish.declaration)
+    def _item(self, desired_item: DesiredItem[Any]) -> Item:
+        item: dict[str, Written] = dict(self._special.about(desired_item.item))
+        item |= {"absent": "true"} if desired_item.absent else self._special.content(desired_item.item)
+        return item | declared_texts(desired_item.declaration)
 
     def adopted(
         self, state: DesiredState, change: Change, live: ClusterState, declaration: Declaration
@@ -241,20 +243,24 @@ class ListedKind:
     def second(self, state: DesiredState, old: str, new: str) -> DesiredState:
         """With the same for ``new`` of what is declared for the principal ``old``."""
         items = dict(self._of(state))
-        for wish in self._of(state).values():
-            other = self._special.renamed(wish.item, old, new)
+        for desired_item in self._of(state).values():
+            other = self._special.renamed(desired_item.item, old, new)
             if other is not None:
-                items.setdefault(other.key, replace(wish, item=other))
+                items.setdefault(other.key, replace(desired_item, item=other))
         return replace(state, listed={**state.listed, self.type.KIND: items}) if items else state
 
     def without(self, state: DesiredState, old: str) -> DesiredState:
         """Without what is declared for a principal."""
         items = self._of(state)
-        kept = {key: wish for key, wish in items.items() if self._special.renamed(wish.item, old, old) is None}
+        kept = {
+            key: desired_item
+            for key, desired_item in items.items()
+            if self._special.renamed(desired_item.item, old, old) is None
+        }
         if len(kept) == len(items):
             return state
         return replace(state, listed={**state.listed, self.type.KIND: kept})
 
 
-def _place(wish: DesiredItem[Any]) -> tuple[int, int]:
-    return wish.declaration.origin.line - 1, wish.declaration.origin.column - 1
+def _place(desired_item: DesiredItem[Any]) -> tuple[int, int]:
+    return desired_item.declaration.origin.line - 1, desired_item.declaration.origin.column - 1

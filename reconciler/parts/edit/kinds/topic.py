@@ -44,12 +44,12 @@ def extend(book: Book, wanted: Wanted, changes: Changes) -> None:
     added: dict[int, tuple[Page, list[Item]]] = {}
     pages = _TopicPages(book)
     for topic, clusters in sorted(missing.items()):
-        wish = wanted[min(clusters)].topics[topic]
-        page = pages.home(frozenset(clusters), wish)
+        desired_topic = wanted[min(clusters)].topics[topic]
+        page = pages.home(frozenset(clusters), desired_topic)
         if page is not None:
-            added.setdefault(id(page), (page, []))[1].append(_item(wish))
+            added.setdefault(id(page), (page, []))[1].append(_item(desired_topic))
         else:
-            _new(book, changes, frozenset(clusters), wish)
+            _new(book, changes, frozenset(clusters), desired_topic)
     for page, items in added.values():
         changes.at(page, with_items(page.text, page.span.get("spec") or page.span, "topics", items))
 
@@ -64,9 +64,9 @@ class _TopicPages:
         self._pages: dict[frozenset[str], list[Page]] = {}
         self._beginnings: dict[int, Set[tuple[str, ...]]] = {}
 
-    def home(self, clusters: frozenset[str], wish: DesiredTopic) -> Page | None:
+    def home(self, clusters: frozenset[str], desired_topic: DesiredTopic) -> Page | None:
         """That of these clusters with the topics that are called most alike; its defaults must not add anything."""
-        name, owners = wish.topic.name, self._book.owners(clusters)
+        name, owners = desired_topic.topic.name, self._book.owners(clusters)
         belonging = teams(owners, None, [ResourcePattern(ResourceType.TOPIC, name)])
         if clusters not in self._pages:
             self._pages[clusters] = [page for page in self._book.of("Topics") if self._book.where(page) == clusters]
@@ -75,7 +75,7 @@ class _TopicPages:
             for page in self._pages[clusters]
             if fits(owners, page.path, belonging)
             and (alike := self._alike(name, page, clusters))
-            and _adds_nothing(page, wish)
+            and _adds_nothing(page, desired_topic)
         ]
         return min(near, key=lambda item: item[:3])[3] if near else None
 
@@ -99,35 +99,35 @@ def _each_beginning(name: str) -> Iterator[tuple[str, ...]]:
     return (tuple(words[:count]) for count in range(len(words) + 1))
 
 
-def _adds_nothing(page: Page, wish: DesiredTopic) -> bool:
+def _adds_nothing(page: Page, desired_topic: DesiredTopic) -> bool:
     defaults = page.span.get("spec", "defaults")
     if defaults is None:
         return True
     configs = defaults.get("configs")
     own = {key.plain for key, _ in defaults.entries}
     return not own & {"owner", "grants", "overrides"} and all(
-        key.plain in wish.topic.configs for key, _ in (configs.entries if configs else ())
+        key.plain in desired_topic.topic.configs for key, _ in (configs.entries if configs else ())
     )
 
 
-def _new(book: Book, changes: Changes, clusters: frozenset[str], wish: DesiredTopic) -> None:
+def _new(book: Book, changes: Changes, clusters: frozenset[str], desired_topic: DesiredTopic) -> None:
     owners = book.owners(clusters)
-    belonging = teams(owners, None, [ResourcePattern(ResourceType.TOPIC, wish.topic.name)])
+    belonging = teams(owners, None, [ResourcePattern(ResourceType.TOPIC, desired_topic.topic.name)])
     path = new_path(book, "Topics", "topics", owners, belonging)
     head = match_labels(book, clusters)
     for document in changes.documents:
         if (document.kind, document.path, document.head) == ("Topics", path, head):
-            document.items.append(_item(wish))
+            document.items.append(_item(desired_topic))
             return
     name = new_name(book, "Topics", "topics", changes.names)
-    changes.add(NewDocument(path, "Topics", name, dict(head), "topics", [_item(wish)]))
+    changes.add(NewDocument(path, "Topics", name, dict(head), "topics", [_item(desired_topic)]))
 
 
-def _item(wish: DesiredTopic) -> Item:
-    topic = wish.topic
-    item: dict[str, Written] = {} if wish.note is None else {NOTE: wish.note}
+def _item(desired_topic: DesiredTopic) -> Item:
+    topic = desired_topic.topic
+    item: dict[str, Written] = {} if desired_topic.note is None else {NOTE: desired_topic.note}
     item["name"] = quoted(topic.name)
-    if wish.absent:
+    if desired_topic.absent:
         return {**item, "absent": "true"}
     item |= {
         field: str(count) for field, name in TOPIC_ATTRIBUTES.items() if (count := getattr(topic, name)) is not None
@@ -241,16 +241,16 @@ class _Overrides:
         self, before: DesiredTopic, target: DesiredTopic, labels: Mapping[str, str]
     ) -> tuple[DesiredTopic, DesiredTopic]:
         """What is left to change in the topic itself: less what an override sets on a cluster with these labels."""
-        there, wish = before.topic, target.topic
+        there, target_topic = before.topic, target.topic
         here = [item for item in self._items if _selects(item, there.name) and _labels(item).items() <= labels.items()]
-        for name, text in _changed(there.configs, wish.configs).items():
+        for name, text in _changed(there.configs, target_topic.configs).items():
             place = next((item.get("configs") for item in reversed(here) if item.get("configs", name)), None)
             if place is not None:
                 self._splices += with_entry(self._text, place, name, text)
-                there = replace(there, configs={**there.configs, name: wish.configs[name]})
+                there = replace(there, configs={**there.configs, name: target_topic.configs[name]})
         for field, name in TOPIC_ATTRIBUTES.items():
             setting = next((item for item in reversed(here) if item.get(field)), None)
-            if setting is not None and getattr(there, name) != (count := getattr(wish, name)) is not None:
+            if setting is not None and getattr(there, name) != (count := getattr(target_topic, name)) is not None:
                 self._splices += with_entry(self._text, setting, field, str(count))
                 there = replace(there, **{name: count})
         return replace(before, topic=there), target
@@ -307,10 +307,10 @@ def item_name(item: TextSpan, texts: Mapping[tuple[int, int], str]) -> str:
     return "" if name is None else texts.get((name.line, name.column), "")
 
 
-def _counts(text: str, item: TextSpan, before: DesiredTopic, wish: DesiredTopic) -> list[Splice]:
-    topic, old = wish.topic, before.topic
+def _counts(text: str, item: TextSpan, before: DesiredTopic, desired_topic: DesiredTopic) -> list[Splice]:
+    topic, old = desired_topic.topic, before.topic
     splices: list[Splice] = []
-    gone = {"absent"} if before.absent and not wish.absent else set[str]()
+    gone = {"absent"} if before.absent and not desired_topic.absent else set[str]()
     if old.replica_assignments != topic.replica_assignments and item.entry("replicaAssignments"):
         gone.add("replicaAssignments")
     for field, name in TOPIC_ATTRIBUTES.items():
@@ -356,7 +356,7 @@ WRITTEN: frozenset[str] = frozenset((*CONTENT, "defaults", "overrides"))
 
 def declarations(state: DesiredState) -> dict[str, tuple[object, ...]]:
     """Every topic with what is declared of it."""
-    return {name: normal_values(wish) for name, wish in state.topics.items()}
+    return {name: normal_values(desired_topic) for name, desired_topic in state.topics.items()}
 
 
 def reduce(book: Book, wanted: Wanted, changes: Changes) -> None:
@@ -380,9 +380,9 @@ def _differing(
     }
 
 
-def normal_values(wish: DesiredTopic) -> tuple[object, ...]:
+def normal_values(desired_topic: DesiredTopic) -> tuple[object, ...]:
     """What is declared of a topic, with one spelling for each value."""
-    return wish.absent, in_normal_form(replace(wish.topic, topic_id=None))
+    return desired_topic.absent, in_normal_form(replace(desired_topic.topic, topic_id=None))
 
 
 def second(state: DesiredState, old: str, new: str) -> DesiredState:
@@ -416,7 +416,7 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, declaration
                 _note(declaration),
                 f"no replicationFactor is written: {PASSING}" if is_passing(topic, live) else None,
             ]
-            wish = DesiredTopic(
+            desired_topic = DesiredTopic(
                 replace(actual, topic_id=None, replica_assignments=None),
                 declaration.origin,
                 note="; ".join(text for text in notes if text) or None,
@@ -425,7 +425,7 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, declaration
             there = state.topics[name]
             configs = {key: text for key, text in there.topic.configs.items() if before.get(key, text) is not None}
             configs |= {key: text for key, text in before.items() if text is not None}
-            wish = replace(there, topic=replace(there.topic, configs=configs))
+            desired_topic = replace(there, topic=replace(there.topic, configs=configs))
         case Update(TopicPartitions(name=name)) | Impossible(name=name):
             if name not in live.topics or name not in state.topics or state.topics[name].absent:
                 return "the cluster has it in a way that no manifest can declare"
@@ -435,9 +435,9 @@ def adopted(state: DesiredState, change: Change, live: ClusterState, declaration
                 return f"{PASSING}: their number is none to declare"
             stated = [name for name in TOPIC_ATTRIBUTES.values() if getattr(there.topic, name) is not None]
             counts = {name: getattr(actual, name) for name in stated if not passing or name != "replication_factor"}
-            wish = replace(there, topic=replace(there.topic, replica_assignments=None, **counts))
+            desired_topic = replace(there, topic=replace(there.topic, replica_assignments=None, **counts))
             if isinstance(change, Impossible) and change.what.startswith("config "):
                 return "brokers of this release refuse the config: remove it"
         case _:
             return "the editor does not write this kind of resource"
-    return replace(state, topics={**state.topics, wish.topic.name: wish})
+    return replace(state, topics={**state.topics, desired_topic.topic.name: desired_topic})

@@ -99,7 +99,7 @@ class Scan:
     def take(self, lines: Sequence[bytes]) -> None:
         """Count lines, without their line feeds."""
         self.lines += len(lines)
-        if self._count_known(lines):
+        if self._count_all(lines):
             return
         place = 0
         while place < len(lines):
@@ -122,7 +122,7 @@ class Scan:
         shown = (example(line),) if len(kept.examples) < EXAMPLES else ()
         self.lost[reason] = kept + UnreadableLines(1, shown)
 
-    def _count_known(self, lines: Sequence[bytes]) -> bool:
+    def _count_all(self, lines: Sequence[bytes]) -> bool:
         """Count all lines at once if every line is known and has a valid day; else count none."""
         if not self._tail:
             return False

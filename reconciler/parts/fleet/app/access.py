@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from reconciler.access.authorizer import Authorizer
-from reconciler.access.effective import CommonAccess, HeldRegion, who_can
-from reconciler.access.names import ALL_NAMES, Region
+from reconciler.access.effective import CommonAccess, HeldResources, who_can
+from reconciler.access.names import ALL_NAMES, ResourceSet
 from reconciler.app.connections import version_of
 from reconciler.app.reasons import WorkflowError
 from reconciler.app.states import as_established
@@ -52,18 +52,18 @@ class ReachMemory:
     def __init__(self) -> None:
         """Nothing yet."""
         self.rights: dict[tuple[object, ...], list[_Right]] = {}
-        self.counts: dict[tuple[int, tuple[Region, ...]], int] = {}
+        self.counts: dict[tuple[int, tuple[ResourceSet, ...]], int] = {}
         #: Sets of topics by number.
         self.topics: dict[tuple[str, ...], int] = {}
 
 
 class _Right(NamedTuple):
-    """One operation on one type, by the regions on which it is there; ``regions`` are empty but for topics."""
+    """One operation on one type, by the sets on which it is there; ``resource_sets`` are empty but for topics."""
 
     kind: ResourceType
     operation: AclOperation
     names: list[str]
-    regions: tuple[Region, ...]
+    resource_sets: tuple[ResourceSet, ...]
     every_name: bool
     certain: bool
 
@@ -78,7 +78,7 @@ def reaches(authorizer: Authorizer, topics: Iterable[str], memory: ReachMemory |
         own.setdefault(binding.entry.principal, []).append(binding)
     everybody = frozenset(own.pop(WILDCARD_PRINCIPAL, ()))
     alone = _decides_alone(authorizer)
-    common, seen = CommonAccess(authorizer), _SeenRegions(existing)
+    common, seen = CommonAccess(authorizer), _SeenResources(existing)
     for name in (*sorted(own.keys() - authorizer.super_users), common.everybody_else):
         shown = EVERYBODY_ELSE if name == common.everybody_else else name
         if not alone:
@@ -91,7 +91,9 @@ def reaches(authorizer: Authorizer, topics: Iterable[str], memory: ReachMemory |
             rights = memory.rights[key] = _rights(held, seen)
         place = memory.topics.setdefault(existing, len(memory.topics))
         for right in rights:
-            yield _reach(shown, right, _count(memory, place, existing, right.regions) if right.regions else 0)
+            yield _reach(
+                shown, right, _count(memory, place, existing, right.resource_sets) if right.resource_sets else 0
+            )
 
 
 def _of_super_users(authorizer: Authorizer, topics: int) -> Iterator[AccessReach]:
@@ -102,7 +104,7 @@ def _of_super_users(authorizer: Authorizer, topics: int) -> Iterator[AccessReach
                 yield AccessReach(name, kind.name, operation.name, ["(super user)"], count, True, True)
 
 
-def _of_one(common: CommonAccess, seen: "_SeenRegions", name: str, shown: str) -> Iterator[AccessReach]:
+def _of_one(common: CommonAccess, seen: "_SeenResources", name: str, shown: str) -> Iterator[AccessReach]:
     """The rows of one principal of a cluster where other principals' bindings count too."""
     for kind in _TYPES:
         held = common.of(name, kind)
@@ -110,44 +112,44 @@ def _of_one(common: CommonAccess, seen: "_SeenRegions", name: str, shown: str) -
             yield row._replace(principal=shown)
 
 
-class _SeenRegions:
-    """What was made of regions of one cluster before: words, existing topics, rows."""
+class _SeenResources:
+    """What was made of resource sets of one cluster before: words, existing topics, rows."""
 
-    __slots__ = ("_existing", "_numbers", "_regions", "_rows")
+    __slots__ = ("_existing", "_numbers", "_resource_sets", "_rows")
 
     def __init__(self, existing: tuple[str, ...]) -> None:
         self._existing = existing
         self._numbers = {name: number for number, name in enumerate(existing)}
         #: By identity, with the object, so that it stays: a hash would look at thousands of cuts each time.
-        self._regions: dict[int, tuple[Region, str, int]] = {}
-        self._rows: dict[int, tuple[tuple[HeldRegion, ...], list[AccessReach]]] = {}
+        self._resource_sets: dict[int, tuple[ResourceSet, str, int]] = {}
+        self._rows: dict[int, tuple[tuple[HeldResources, ...], list[AccessReach]]] = {}
 
-    def rows(self, held: tuple[HeldRegion, ...]) -> list[AccessReach]:
+    def rows(self, held: tuple[HeldResources, ...]) -> list[AccessReach]:
         """A row for each operation; most principals of a cluster have the same on most types."""
         entry = self._rows.get(id(held))
         if entry is None:
-            rows = [_reach("", right, self.count(right.regions)) for right in _rights(held, self)]
+            rows = [_reach("", right, self.count(right.resource_sets)) for right in _rights(held, self)]
             entry = self._rows[id(held)] = held, rows
         return entry[1]
 
-    def count(self, regions: Iterable[Region]) -> int:
-        """How many existing topics are in some of the regions."""
+    def count(self, resource_sets: Iterable[ResourceSet]) -> int:
+        """How many existing topics are in some of the resource sets."""
         covered = 0
-        for region in regions:
-            covered |= self._region(region)[2]
+        for resources in resource_sets:
+            covered |= self._resources(resources)[2]
         return covered.bit_count()
 
-    def text(self, region: Region) -> str:
-        """The region in words."""
-        return self._region(region)[1]
+    def text(self, resources: ResourceSet) -> str:
+        """The resource set in words."""
+        return self._resources(resources)[1]
 
-    def _region(self, region: Region) -> tuple[Region, str, int]:
-        entry = self._regions.get(id(region))
+    def _resources(self, resources: ResourceSet) -> tuple[ResourceSet, str, int]:
+        entry = self._resource_sets.get(id(resources))
         if entry is None:
             topics = 0
-            if region.resource_type is ResourceType.TOPIC:
-                topics = sum(1 << self._numbers[name] for name in region.select(self._existing))
-            entry = self._regions[id(region)] = region, str(region), topics
+            if resources.resource_type is ResourceType.TOPIC:
+                topics = sum(1 << self._numbers[name] for name in resources.select(self._existing))
+            entry = self._resource_sets[id(resources)] = resources, str(resources), topics
         return entry
 
 
@@ -162,27 +164,29 @@ def _decides_alone(authorizer: Authorizer) -> bool:
     return certain and not authorizer.broker_defects.types
 
 
-def _count(memory: ReachMemory, place: int, existing: tuple[str, ...], regions: tuple[Region, ...]) -> int:
-    count = memory.counts.get((place, regions))
+def _count(memory: ReachMemory, place: int, existing: tuple[str, ...], resource_sets: tuple[ResourceSet, ...]) -> int:
+    count = memory.counts.get((place, resource_sets))
     if count is None:
-        count = len({name for region in regions for name in region.select(existing)})
-        memory.counts[place, regions] = count
+        count = len({name for resources in resource_sets for name in resources.select(existing)})
+        memory.counts[place, resource_sets] = count
     return count
 
 
-def _rights(held: Iterable[HeldRegion], seen: _SeenRegions) -> list[_Right]:
-    parts: dict[tuple[ResourceType, AclOperation], list[HeldRegion]] = {}
+def _rights(held: Iterable[HeldResources], seen: _SeenResources) -> list[_Right]:
+    parts: dict[tuple[ResourceType, AclOperation], list[HeldResources]] = {}
     for row in held:
         for operation in row.operations:
-            parts.setdefault((row.region.resource_type, operation), []).append(row)
+            parts.setdefault((row.resources.resource_type, operation), []).append(row)
     rights = []
     for (kind, operation), rows in sorted(parts.items()):
         # The same names may come once for each set of hosts; sorted, equal ones are neighbours.
-        regions = tuple(region for region, _ in groupby(sorted(row.region for row in rows)))
-        every_name = any(region.names == ALL_NAMES for region in regions)
+        resource_sets = tuple(resources for resources, _ in groupby(sorted(row.resources for row in rows)))
+        every_name = any(resources.names == ALL_NAMES for resources in resource_sets)
         certain = all(row.certain for row in rows)
-        reached = regions if kind is ResourceType.TOPIC else ()
-        rights.append(_Right(kind, operation, [seen.text(region) for region in regions], reached, every_name, certain))
+        reached = resource_sets if kind is ResourceType.TOPIC else ()
+        rights.append(
+            _Right(kind, operation, [seen.text(resources) for resources in resource_sets], reached, every_name, certain)
+        )
     return rights
 
 
@@ -363,7 +367,7 @@ def _holders(units: Sequence[Unit], attempt: str, *, store: FleetStore, question
             yield json.dumps([reading.cluster, "", f"not known: {_why(error)}", "", False])
             continue
         for row in holders.rows:
-            names = [reading.cluster, row.principal or EVERYBODY_ELSE, str(row.region), str(row.hosts), row.certain]
+            names = [reading.cluster, row.principal or EVERYBODY_ELSE, str(row.resources), str(row.hosts), row.certain]
             yield json.dumps(names, ensure_ascii=False)
         for row in holders.cluster_admins:
             right = "ALTER" if AclOperation.ALTER in row.operations else "ALTER_CONFIGS on"

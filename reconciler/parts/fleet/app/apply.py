@@ -157,7 +157,7 @@ def main(*, watched: bool = False) -> None:
             max_age=None if task.max_age is None else datetime.timedelta(seconds=task.max_age),
             approved=task.approved,
         )
-        result = apply_plan(task.plan_file, task.manifests, None, task.connection, options, attendant=_Child())
+        result = apply_plan(task.plan_file, task.manifests, None, task.connection, options, supervisor=_Child())
         ended = _ended(result)
     except WorkflowError as error:
         ended = ChildResult(error.reason, " ".join(f"{error.message} {error.advice}".split()))

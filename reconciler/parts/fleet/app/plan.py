@@ -134,7 +134,7 @@ def plan_fleet(
     loaded(terms.texts)  # tasks that are forked from here then have them
     lists = engine.shared_out(fleet.clusters, max(limits.at_once, CLUSTERS_IN_A_TASK))
     lines = engine.run(lists, partial(plan_members, terms=terms), "plan clusters", tally=_tally)
-    plans = _told_apart(list(map(MemberPlan.parse, lines)))
+    plans = _without_duplicates(list(map(MemberPlan.parse, lines)))
     notes = {item.cluster: item.notes for item in sorted(plans, key=lambda item: item.cluster) if item.notes}
     texts = {item.cluster: item.text for item in plans if item.text}
     return PlannedFleet(assembled(fleet, plans, moment_text(as_of), commit), texts, notes)
@@ -147,7 +147,7 @@ def _tally(line: str) -> Mapping[str, int]:
     return {**kinds, "steps": steps, "deletions": deletes}
 
 
-def _told_apart(plans: Sequence[MemberPlan]) -> list[MemberPlan]:
+def _without_duplicates(plans: Sequence[MemberPlan]) -> list[MemberPlan]:
     """Without a plan for clusters that are one under several names: none of their connections is believed."""
     duplicates = same_cluster({item.cluster: item.cluster_id for item in plans})
     return [
@@ -179,11 +179,11 @@ def _plan_one(name: str, manifests: Manifests, terms: PlanTerms) -> MemberPlan:
         if isinstance(note, ClientNote):
             notes.append(note.text)
 
-    plan = _made(name, manifests, terms, tell)
+    plan = _member_plan(name, manifests, terms, tell)
     return replace(plan, notes="; ".join(filter(None, (*notes, plan.notes))))
 
 
-def _made(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> MemberPlan:
+def _member_plan(name: str, manifests: Manifests, terms: PlanTerms, tell: Tell) -> MemberPlan:
     try:
         with opened_member(manifests.clusters[name], terms.connections, tell) as target:
             planned = plan_on(target, manifests, "", terms.options)

@@ -31,7 +31,7 @@ from reconciler.model.desired import moment_text
 from reconciler.parts.fleet import proposal
 from reconciler.parts.fleet.app.plan import PlannedFleet, member_of
 from reconciler.parts.fleet.engine import Engine
-from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, told_apart
+from reconciler.parts.fleet.membership import Fleet, UnknownFleetError, fleet_of, same_cluster, without_duplicates
 from reconciler.parts.fleet.readings import CollectionLimits, SnapshotSource, collect
 from reconciler.parts.fleet.store import FleetStore, NoRunError, run_name
 from reconciler.parts.fleet.tasks.comparing import Rules, compare_fleet, compile_desired, compiled_key, loaded
@@ -155,7 +155,7 @@ def drift_fleet(engine: Engine, store: FleetStore, run: FleetRun, given: Wanted)
     }
     desired = compile_desired(engine, store, given.sources, given.fleet.clusters, given.as_of)
     name = f"{run.id}-{desired.id[:12]}"
-    drift = compare_fleet(engine, store, desired, told_apart(run), rules, name)
+    drift = compare_fleet(engine, store, desired, without_duplicates(run), rules, name)
     store.keep_drift(name, drift)
     return drift
 

@@ -87,7 +87,7 @@ def log_parts(places: Sequence[str], clusters: Sequence[str]) -> list[LogPart]:
         name, equals, place = text.partition("=")
         try:
             if equals and "/" not in name:
-                parts.update(find_parts(_known(name, clusters), place))
+                parts.update(find_parts(_cluster_name(name, clusters), place))
             else:
                 parts.update(_by_directory(text, clusters))
         except OSError as error:
@@ -95,7 +95,7 @@ def log_parts(places: Sequence[str], clusters: Sequence[str]) -> list[LogPart]:
     return sorted(parts)
 
 
-def _known(name: str, clusters: Sequence[str]) -> str:
+def _cluster_name(name: str, clusters: Sequence[str]) -> str:
     if name not in clusters:
         raise RequestError(
             f"the logs are named for {name!r}, which is not a cluster of the fleet",
@@ -109,7 +109,7 @@ def _by_directory(place: str, clusters: Sequence[str]) -> list[LogPart]:
     parts = find_parts("", place, deep=False)
     for name in directories(place) if not parts or parts[0].file.rstrip("/") != place.rstrip("/") else ():
         if not name.startswith("."):
-            parts += find_parts(_known(name, clusters), f"{place.rstrip('/')}/{name}")
+            parts += find_parts(_cluster_name(name, clusters), f"{place.rstrip('/')}/{name}")
     if not parts:
         raise RequestError(f"there are no logs in {place}", "it holds a directory for each cluster")
     return parts

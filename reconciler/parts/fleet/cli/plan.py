@@ -16,7 +16,7 @@ import click
 
 from reconciler.app.approvals import NAMESPACE, sign_plan
 from reconciler.app.connections import as_operator_says, for_copies, refuse_proposed_secrets
-from reconciler.app.manifests import checked, guardrail_sources, read_sources, told_again
+from reconciler.app.manifests import checked, guardrail_sources, read_sources, repeated_warnings
 from reconciler.app.options import ConnectionOptions, MoveOptions, PlanOptions
 from reconciler.app.records import RecordOptions, source_commit
 from reconciler.cli import change_options
@@ -112,7 +112,7 @@ def command(
         guardrails = guardrail_sources(path, planning.guardrails)
         engine.computes()
         fleet.info_unassigned(given.fleet)
-        for problem in told_again(given.manifests):
+        for problem in repeated_warnings(given.manifests):
             info_note(problem)
         planned = plan_fleet(
             engine(),
@@ -277,7 +277,7 @@ def apply_command(
             stoppable("clusters") as interrupted,
         ):
             engine.sized(len(plan.members), CLUSTERS_IN_A_TASK)
-            statuses += map(_told, saved.perform(engine(), sources, terms, wait=wait, interrupted=interrupted))
+            statuses += map(_report_event, saved.perform(engine(), sources, terms, wait=wait, interrupted=interrupted))
             statuses.append(Exit.INTERRUPTED if interrupted() else Exit.OK)
         statuses += [status_of(record.reason) for record in saved.records.values()]
     if output == "json":
@@ -289,7 +289,7 @@ def apply_command(
     return ended if ended is not Exit.OK else worst(*map(status_unplanned, plan.failures))
 
 
-def _told(event: FleetEvent) -> Exit:
+def _report_event(event: FleetEvent) -> Exit:
     """Say what happens, and the status that it means."""
     match event:
         case BatchBegun():

@@ -182,7 +182,7 @@ def usage_command(*, show: int, spark: fleet.SparkOptions, output: str, **option
     """
     asked = _UsageOptions(**options)
     _check(asked)
-    run_id, findings = _told(asked, spark)
+    run_id, findings = _log_findings(asked, spark)
     if output == "json":
         out_json(OutputKind.FLEET_USAGE, _document(run_id, asked, findings))
     else:
@@ -200,7 +200,7 @@ def _check(asked: _UsageOptions) -> None:
         raise CommandError("--offline has no state that a change could begin from", "leave it out", Exit.USAGE)
 
 
-def _told(asked: _UsageOptions, spark: fleet.SparkOptions) -> tuple[str | None, LogFindings]:
+def _log_findings(asked: _UsageOptions, spark: fleet.SparkOptions) -> tuple[str | None, LogFindings]:
     with fleet.engine_for(spark, asked.store, *asked.places) as engine:
         store = store_at(asked.store)
         given = wanted(asked.path, asked.fleet_name, asked.as_of, ConnectionOptions(asked.connections))

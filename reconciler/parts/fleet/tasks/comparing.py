@@ -48,7 +48,7 @@ from reconciler.parts.fleet.tables import (
 from reconciler.plan.difference import Comparison, DiffRules, Skipped, SkipReason
 from reconciler.plan.kinds import compare, describe
 from reconciler.plan.kinds.acl import CREATE_ACL, DELETE_ACL
-from reconciler.plan.leftovers import left_behind, not_yet, partial_locks
+from reconciler.plan.leftovers import leftovers_skipped, not_yet, partial_locks
 from reconciler.results import fleet_drift
 from reconciler.results.fleet_drift import Bucket, DriftCounts, Failure, FleetDrift, FleetRun, PartialDrift, Reading
 
@@ -263,7 +263,7 @@ def _expired(files: StoreFiles, desired: Reading, deletes: Sequence[Row]) -> lis
 def _compare_topics(unit: Unit, files: StoreFiles, results: Results) -> PartialDrift:
     """Topics are few, and what makes them differ is more than equality: the local engine compares them here too."""
     compared = _compared_topics(unit, files) if _has_topics(unit.desired, unit.rules) else Comparison()
-    skipped = (*compared.skipped, *left_over(unit.live, unit.rules.default_allow))
+    skipped = (*compared.skipped, *leftovers_of(unit.live, unit.rules.default_allow))
     written = results.topics(unit.live.cluster, differences.topic_differences(replace(compared, skipped=skipped)))
     counts = DriftCounts(others=len(compared.changes), left=len(skipped))
     return PartialDrift(unit.live.cluster, counts, results.file if written else "")
@@ -294,7 +294,7 @@ def _compared_topics(unit: Unit, files: StoreFiles) -> Comparison:
 
 
 def apart_of(reading: Reading, default_allow: bool | None) -> frozenset[AclBinding]:
-    """The DENYs of locks, and the bridges where default-allow is declared on: nobody's wish, and not undeclared."""
+    """The DENYs of locks, and the bridges where default-allow is declared on: neither declared nor undeclared."""
     own = frozenset(reading.leftovers)
     held = denials_of_locks(own) if own else own
     return held | standing_bridges(own) if default_allow is True else held
@@ -313,7 +313,7 @@ def kept_emergency(emergency: Iterable[BreakGlass]) -> Iterator[Skipped]:
         yield Skipped(SkipReason.BREAK_GLASS, describe(change), not_yet(change, by_binding) or "", change)
 
 
-def left_over(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ...]:
+def leftovers_of(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ...]:
     """What was there without a run that could have been going on when the cluster was read."""
     if not reading.leftovers:
         return ()
@@ -322,7 +322,7 @@ def left_over(reading: Reading, default_allow: bool | None) -> tuple[Skipped, ..
     runs = going_on(live, taken)
     theirs = frozenset(binding for run in runs for binding in run.bindings)
     theirs |= break_glass_marks(live.bindings, taken) | lock_marks(live.bindings) | unlock_marks(live.bindings, taken)
-    leftovers = left_behind(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs)
+    leftovers = leftovers_skipped(without_live_bridges(live, runs, default_allow=default_allow), default_allow, theirs)
     return (*partial_locks(locks(live.bindings)), *leftovers)
 
 

@@ -445,10 +445,10 @@ def fetched_jars(what: str, wanted: tuple[Artifact, ...], directory: Path, java:
     return directory
 
 
-def _fetch(ivy: Path, java: Java, wish: "_JarSet") -> None:
-    directory = wish.directory
+def _fetch(ivy: Path, java: Java, jar_set: "_JarSet") -> None:
+    directory = jar_set.directory
     with tempfile.TemporaryDirectory(prefix=f".{directory.name}-", dir=directory.parent) as scratch:
-        _resolve(ivy, java, wish, Path(scratch)).rename(directory)
+        _resolve(ivy, java, jar_set, Path(scratch)).rename(directory)
 
 
 def jar_directory() -> Path:
@@ -475,9 +475,9 @@ class _JarSet(NamedTuple):
     directory: Path
 
 
-def _resolve(ivy: Path, java: Java, wish: _JarSet, scratch: Path) -> Path:
+def _resolve(ivy: Path, java: Java, jar_set: _JarSet, scratch: Path) -> Path:
     """Runs Ivy with its cache and settings in ``scratch``, so that nothing in the user's ``~/.ivy2`` matters."""
-    (scratch / "ivy.xml").write_text(_module(wish.artifacts), encoding="utf-8")
+    (scratch / "ivy.xml").write_text(_module(jar_set.artifacts), encoding="utf-8")
     (scratch / "ivysettings.xml").write_text(_settings(), encoding="utf-8")
     command = [
         *(str(java.executable), *_proxy_flags(), f"-Divy.default.ivy.user.dir={scratch}", "-jar", str(ivy)),
@@ -487,24 +487,24 @@ def _resolve(ivy: Path, java: Java, wish: _JarSet, scratch: Path) -> Path:
     try:
         run = subprocess.run(command, capture_output=True, text=True, timeout=_RESOLVE_SECONDS, check=False)
     except subprocess.TimeoutExpired as error:
-        raise SandboxError(f"Fetching {wish.what} took more than {_RESOLVE_SECONDS} s.", "Try again.") from error
+        raise SandboxError(f"Fetching {jar_set.what} took more than {_RESOLVE_SECONDS} s.", "Try again.") from error
     jars = scratch / "jars"
-    first = wish.artifacts[0]
+    first = jar_set.artifacts[0]
     if run.returncode != 0 or not (jars / f"{first.name}-{first.revision}.jar").is_file():
-        raise _resolve_error(wish, run.stdout + run.stderr)
+        raise _resolve_error(jar_set, run.stdout + run.stderr)
     shutil.rmtree(scratch / "cache")
     return jars
 
 
-def _resolve_error(wish: _JarSet, output: str) -> SandboxError:
+def _resolve_error(jar_set: _JarSet, output: str) -> SandboxError:
     if any(sign in output for sign in _OFFLINE_SIGNS):
         return SandboxError(
-            f"{wish.what} is not in the cache, and Maven Central ({_CENTRAL}) cannot be reached.",
-            f"Connect once (HTTPS_PROXY is honoured), or copy the jars to {wish.directory}.",
+            f"{jar_set.what} is not in the cache, and Maven Central ({_CENTRAL}) cannot be reached.",
+            f"Connect once (HTTPS_PROXY is honoured), or copy the jars to {jar_set.directory}.",
         )
     problems = [line.strip() for line in output.splitlines() if "unresolved" in line.lower() or "FAILED" in line]
     shown = "; ".join(problems[:3]) or output.strip()[-300:] or "Ivy said nothing"
-    return SandboxError(f"{wish.what} cannot be fetched from Maven Central: {shown}", "Try again later.")
+    return SandboxError(f"{jar_set.what} cannot be fetched from Maven Central: {shown}", "Try again later.")
 
 
 def _module(wanted: tuple[Artifact, ...]) -> str:

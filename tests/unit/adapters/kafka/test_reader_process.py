@@ -9,7 +9,7 @@ from contextlib import suppress
 
 import pytest
 
-from reconciler.cli.options import reader_ahead
+from reconciler.cli.options import started_reader
 from reconciler.kafka import listing, reader_process
 from reconciler.kafka.listing import ListingProcess
 from reconciler.kafka.reader_process import MESSAGES, end_reader, give_back, reader, started_early
@@ -125,7 +125,7 @@ def test_one_that_nobody_asked_for_ends(started: list["subprocess.Popen[bytes]"]
 
 @pytest.mark.parametrize(("cluster", "processes"), [(None, 1), ("prod", 1), ("snapshot:a", 0), ("prod=snapshot:a", 0)])
 def test_a_snapshot_needs_none(started: list["subprocess.Popen[bytes]"], cluster: str | None, processes: int) -> None:
-    with reader_ahead(cluster):
+    with started_reader(cluster):
         assert len(started) == processes
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reconciler.access.hosts import HostClass, Hosts, address_range, host_classes, is_dead
-from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal, shortest_name
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, ResourceSet, literal, shortest_name
 from reconciler.model.acl import ResourceType
 from reconciler.model.addresses import address
 
@@ -42,41 +42,41 @@ LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
 )
 def test_the_shortest_name(kind: ResourceType, key: NameSet, cuts: list[NameSet], expected: str | None) -> None:
     assert shortest_name(kind, key, cuts) == expected
-    assert Region(kind, key, tuple(cuts)).witness() == expected
+    assert ResourceSet(kind, key, tuple(cuts)).witness() == expected
 
 
 @pytest.mark.parametrize(
-    ("region", "words"),
+    ("resources", "words"),
     [
-        (Region(TOPIC), "all topics"),
-        (Region(TOPIC, literal("a")), "topic `a`"),
-        (Region(CLUSTER, literal("kafka-cluster")), "the cluster"),
+        (ResourceSet(TOPIC), "all topics"),
+        (ResourceSet(TOPIC, literal("a")), "topic `a`"),
+        (ResourceSet(CLUSTER, literal("kafka-cluster")), "the cluster"),
         (
-            Region(TOPIC, NameSet("pay."), (NameSet("pay.audit."),)),
+            ResourceSet(TOPIC, NameSet("pay."), (NameSet("pay.audit."),)),
             "topics starting with `pay.` except those starting with `pay.audit.`",
         ),
         (
-            Region(GROUP, ALL_NAMES, (literal("b"), NameSet("a"), ASTERISK_NAMES)),
+            ResourceSet(GROUP, ALL_NAMES, (literal("b"), NameSet("a"), ASTERISK_NAMES)),
             "all groups except `b` and those starting with `a`",
         ),
         (
-            Region(ResourceType.TRANSACTIONAL_ID, NameSet("t"), tuple(literal(f"t{n}") for n in range(6))),
+            ResourceSet(ResourceType.TRANSACTIONAL_ID, NameSet("t"), tuple(literal(f"t{n}") for n in range(6))),
             "transactional ids starting with `t` except `t0`, `t1`, `t2` and 3 more",
         ),
     ],
 )
-def test_regions_in_words(region: Region, words: str) -> None:
-    assert str(region) == words
+def test_resource_sets_in_words(resources: ResourceSet, words: str) -> None:
+    assert str(resources) == words
 
 
 def test_a_region_selects_the_names_that_exist() -> None:
     names = sorted(["pay.a", "pay.audit.x", "pay.b", "pay", "q", "pay.b.c"])
-    assert Region(TOPIC, NameSet("pay."), (NameSet("pay.audit."), literal("pay.b"))).select(names) == [
+    assert ResourceSet(TOPIC, NameSet("pay."), (NameSet("pay.audit."), literal("pay.b"))).select(names) == [
         "pay.a",
         "pay.b.c",
     ]
-    assert Region(TOPIC, literal("q")).select(names) == ["q"]
-    assert Region(GROUP, ALL_NAMES, (ASTERISK_NAMES,)).select(["*", "*a", "b"]) == ["*", "b"]
+    assert ResourceSet(TOPIC, literal("q")).select(names) == ["q"]
+    assert ResourceSet(GROUP, ALL_NAMES, (ASTERISK_NAMES,)).select(["*", "*a", "b"]) == ["*", "b"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
-"""The regions of a zone on which an effect is constant, for many classes of hosts at once.
+"""The resource sets of a zone on which an effect is constant, for many classes of hosts at once.
 
 Entries with a host speak of few names each, as a rule. So one class, the hosts that no entry names, is compared on
-every name, and every other class only on the names that its own entries match: elsewhere it has the same regions.
+every name, and every other class only on the names that its own entries match: elsewhere it has the same resource sets.
 That is exact, and work grows with the entries, not with names times hosts.
 """
 
@@ -13,7 +13,7 @@ from typing import Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from reconciler.access.hosts import ClassSet
 from reconciler.access.interpretation import Work
-from reconciler.access.names import NameSet, Region
+from reconciler.access.names import NameSet, ResourceSet
 from reconciler.dataclass import dataclass
 from reconciler.model.acl import ResourceType
 
@@ -65,8 +65,8 @@ class _Kept(Generic[E]):
     cuts: list[int] = field(default_factory=list)
 
 
-class Regions(Generic[E]):
-    """The regions of one class of hosts, and what becomes of them for others."""
+class ResourceSets(Generic[E]):
+    """The resource sets of one class of hosts, and what becomes of them for others."""
 
     __slots__ = ("_above", "_kept", "_tree", "_work", "resource_type")
 
@@ -81,7 +81,7 @@ class Regions(Generic[E]):
         self._above: list[int] = []
         for index, parent in enumerate(tree.parents):
             node_effect, outer = effect(index), self._above[parent] if parent >= 0 else -1
-            # The same effect as around it: no boundary, so one region fewer to show.
+            # The same effect as around it: no boundary, so one resource set fewer to show.
             if outer >= 0 and self._kept[outer].effect == node_effect:
                 self._above.append(outer)
                 continue
@@ -90,35 +90,35 @@ class Regions(Generic[E]):
             self._kept[index] = _Kept(node_effect)
             self._above.append(index)
 
-    def all(self) -> list[tuple[Region, E]]:
-        """Every region with its effect."""
-        return [(self._region(index, kept.cuts), kept.effect) for index, kept in self._kept.items()]
+    def all(self) -> list[tuple[ResourceSet, E]]:
+        """Every resource set with its effect."""
+        return [(self._resources(index, kept.cuts), kept.effect) for index, kept in self._kept.items()]
 
-    def _region(self, index: int, cuts: Sequence[int]) -> Region:
+    def _resources(self, index: int, cuts: Sequence[int]) -> ResourceSet:
         nodes = self._tree.nodes
-        return Region(self.resource_type, nodes[index], tuple(nodes[cut] for cut in cuts))
+        return ResourceSet(self.resource_type, nodes[index], tuple(nodes[cut] for cut in cuts))
 
     def replaced(
         self, spans: Sequence[Span], effect: EffectAt[E], *, wanted: Callable[[E], bool]
-    ) -> tuple[list[tuple[Region, E]], list[tuple[Region, E]]]:
-        """For a class that differs on the nodes of ``spans``: the regions that it lacks, and those instead of them.
+    ) -> tuple[list[tuple[ResourceSet, E]], list[tuple[ResourceSet, E]]]:
+        """For a class that differs on the nodes of ``spans``: the sets that it lacks, and those instead of them.
 
-        A region around a span is among them if its cuts change and its effect is ``wanted``.
+        A resource set around a span is among them if its cuts change and its effect is ``wanted``.
         """
-        lacking: list[tuple[Region, E]] = []
-        instead: list[tuple[Region, E]] = []
-        # Spans may share the region around them. Its cuts are changed once for all of them, after the last span.
+        lacking: list[tuple[ResourceSet, E]] = []
+        instead: list[tuple[ResourceSet, E]] = []
+        # Spans may share the resource set around them. Its cuts are changed once for all of them, after the last span.
         outside: dict[int, tuple[list[Span], list[int]]] = {}
         for span in spans:
             parent = self._tree.parents[span.start]
             outer = self._above[parent] if parent >= 0 else -1
             lacking += [
-                (self._region(index, kept.cuts), kept.effect)
+                (self._resources(index, kept.cuts), kept.effect)
                 for index in range(*span)
                 if (kept := self._kept.get(index)) is not None
             ]
             own, cuts = self._within(span, outer, effect)
-            instead += [(self._region(index, kept.cuts), kept.effect) for index, kept in own.items()]
+            instead += [(self._resources(index, kept.cuts), kept.effect) for index, kept in own.items()]
             if outer >= 0:
                 changed = outside.setdefault(outer, ([], []))
                 changed[0].append(span)
@@ -131,8 +131,8 @@ class Regions(Generic[E]):
                 stay = [cut for cut in kept.cuts if not any(start <= cut < end for start, end in _near(parts, cut))]
                 cuts = sorted([*stay, *added])
                 if cuts != kept.cuts:
-                    lacking.append((self._region(outer, kept.cuts), kept.effect))
-                    instead.append((self._region(outer, cuts), kept.effect))
+                    lacking.append((self._resources(outer, kept.cuts), kept.effect))
+                    instead.append((self._resources(outer, cuts), kept.effect))
         return lacking, instead
 
     def _within(self, span: Span, outer: int, effect: EffectAt[E]) -> tuple[dict[int, _Kept[E]], list[int]]:
@@ -166,28 +166,28 @@ def _near(parts: Sequence[Span], cut: int) -> Sequence[Span]:
     return parts[at - 1 : at]
 
 
-class RegionClasses(dict[tuple[Region, E], ClassSet]):
-    """Regions with their effects, and for which classes of hosts, by number, each is one."""
+class ResourceClasses(dict[tuple[ResourceSet, E], ClassSet]):
+    """Resource sets with their effects, and for which classes of hosts, by number, each is one."""
 
     def __init__(self, wanted: Callable[[E], bool]) -> None:
-        """``wanted`` says whether regions with an effect are looked for."""
+        """``wanted`` says whether resource sets with an effect are looked for."""
         super().__init__()
         self.wanted = wanted
 
-    def add(self, items: Iterable[tuple[Region, E]], number: int) -> None:
-        """Regions of one class."""
+    def add(self, items: Iterable[tuple[ResourceSet, E]], number: int) -> None:
+        """Resource sets of one class."""
         for item in items:
             if self.wanted(item[1]):
                 self.setdefault(item, ClassSet()).members.append(number)
 
-    def lack(self, items: Iterable[tuple[Region, E]], number: int) -> None:
-        """Usual regions that one class does not have."""
+    def lack(self, items: Iterable[tuple[ResourceSet, E]], number: int) -> None:
+        """Usual resource sets that one class does not have."""
         for item in items:
             if self.wanted(item[1]):
                 self.setdefault(item, ClassSet()).lacking.add(number)
 
-    def usual(self, items: Iterable[tuple[Region, E]], lacking: set[int]) -> None:
-        """Regions of every class that is not said to lack them, nor one of ``lacking``."""
+    def usual(self, items: Iterable[tuple[ResourceSet, E]], lacking: set[int]) -> None:
+        """Resource sets of every class that is not said to lack them, nor one of ``lacking``."""
         for item in items:
             if self.wanted(item[1]):
                 where = self.setdefault(item, ClassSet())

@@ -11,8 +11,8 @@ from reconciler.access.authorizer import Authorizer
 from reconciler.access.hosts import ClassSet, Hosts, RangeIndex, host_classes, is_dead
 from reconciler.access.index import Index
 from reconciler.access.interpretation import Work, unnamed_principal
-from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, Region, literal
-from reconciler.access.regions import NodeTree, RegionClasses, Regions, Span
+from reconciler.access.names import ALL_NAMES, ASTERISK_NAMES, NameSet, ResourceSet, literal
+from reconciler.access.resource_sets import NodeTree, ResourceClasses, ResourceSets, Span
 from reconciler.model.acl import AclOperation, AclPermissionType, ResourceType
 from reconciler.model.flavor import KafkaVersion
 from tests.property.access_naive import host_applies
@@ -55,22 +55,22 @@ def _names_by_effect(tree: NodeTree, effects: list[int]) -> dict[str, int]:
     return found
 
 
-def test_regions_have_each_name_once_with_the_effect_of_its_narrowest_node() -> None:
+def test_resource_sets_have_each_name_once_with_the_effect_of_its_narrowest_node() -> None:
     chance = random.Random(2)
     for tree in _trees(3, CHANCE):
         effects = [chance.randrange(3) for _ in tree.nodes]
         work = Work()
-        found = Regions(GROUP, tree, effects.__getitem__, work).all()
+        found = ResourceSets(GROUP, tree, effects.__getitem__, work).all()
         assert work.spent == len(tree.nodes)
         for name, effect in _names_by_effect(tree, effects).items():
-            assert [there for region, there in found if region.contains(name)] == [effect]
-        for region, effect in found:
-            assert region.resource_type is GROUP
-            assert list(region.cuts) == sorted(region.cuts)
+            assert [there for resources, there in found if resources.contains(name)] == [effect]
+        for resources, effect in found:
+            assert resources.resource_type is GROUP
+            assert list(resources.cuts) == sorted(resources.cuts)
             # A node like the one around it is no region of its own.
-            around = [there for other, there in found if region.names in other.cuts]
+            around = [there for other, there in found if resources.names in other.cuts]
             assert effect not in around
-            assert len(around) == (0 if region.names == ALL_NAMES else 1)
+            assert len(around) == (0 if resources.names == ALL_NAMES else 1)
 
 
 def test_what_is_replaced_for_one_class_is_what_comparing_all_of_it_finds() -> None:
@@ -83,12 +83,12 @@ def test_what_is_replaced_for_one_class_is_what_comparing_all_of_it_finds() -> N
         other = [chance.randrange(3) if at in inside else effect for at, effect in enumerate(usual)]
         for wanted in ({0, 1, 2}, {0}, {1, 2}):
             work = Work()
-            regions = Regions(GROUP, tree, usual.__getitem__, work)
-            before = set(regions.all())
+            resource_sets = ResourceSets(GROUP, tree, usual.__getitem__, work)
+            before = set(resource_sets.all())
             assert work.spent == len(tree.nodes)
-            lacking, instead = regions.replaced(spans, other.__getitem__, wanted=wanted.__contains__)
-            assert set(regions.all()) == before
-            after = set(Regions(GROUP, tree, other.__getitem__, Work()).all())
+            lacking, instead = resource_sets.replaced(spans, other.__getitem__, wanted=wanted.__contains__)
+            assert set(resource_sets.all()) == before
+            after = set(ResourceSets(GROUP, tree, other.__getitem__, Work()).all())
             assert set(lacking) <= before
             assert len(set(instead)) == len(instead)
             anew = (before - set(lacking)) | set(instead)
@@ -98,9 +98,9 @@ def test_what_is_replaced_for_one_class_is_what_comparing_all_of_it_finds() -> N
             assert not spans or work.spent > len(tree.nodes)
 
 
-def test_regions_of_many_classes() -> None:
-    one, two = (Region(GROUP, NameSet(text)) for text in "ab")
-    found = RegionClasses[int](lambda effect: effect > 0)
+def test_resource_sets_of_many_classes() -> None:
+    one, two = (ResourceSet(GROUP, NameSet(text)) for text in "ab")
+    found = ResourceClasses[int](lambda effect: effect > 0)
     found.add([(one, 1), (two, 0)], 3)
     found.lack([(one, 1), (two, 0)], 4)
     found.usual([(one, 1), (two, 0), (two, 2)], {5})
@@ -298,9 +298,9 @@ def test_who_stands_for_everybody_else_is_named_by_nobody() -> None:
     assert unnamed_principal([taken.certain, empty]) == f"{name}-"
 
 
-def test_regions_in_words_count_what_they_leave_out() -> None:
+def test_resource_sets_in_words_count_what_they_leave_out() -> None:
     def listed(count: int, shown: int = 3) -> str:
-        return Region(GROUP, ALL_NAMES, tuple(literal(f"t{n}") for n in range(count))).describe(shown)
+        return ResourceSet(GROUP, ALL_NAMES, tuple(literal(f"t{n}") for n in range(count))).describe(shown)
 
     assert listed(0) == "all groups"
     assert listed(1) == "all groups except `t0`"
@@ -309,9 +309,9 @@ def test_regions_in_words_count_what_they_leave_out() -> None:
     assert listed(5) == "all groups except `t0`, `t1`, `t2` and 2 more"
     assert listed(2_000, 1) == "all groups except `t0` and 1,999 more"
     assert (
-        Region(GROUP, ASTERISK_NAMES).describe()
+        ResourceSet(GROUP, ASTERISK_NAMES).describe()
         == "groups that the pattern `*` misses: those starting with `*` and longer"
     )
-    assert Region(GROUP, NameSet("a"), (ASTERISK_NAMES,)).describe() == "groups starting with `a`"
-    assert Region(GROUP, literal("a")).describe() == "group `a`"
-    assert {str(Region(kind)) for kind in (ResourceType.CLUSTER,)} == {"the cluster"}
+    assert ResourceSet(GROUP, NameSet("a"), (ASTERISK_NAMES,)).describe() == "groups starting with `a`"
+    assert ResourceSet(GROUP, literal("a")).describe() == "group `a`"
+    assert {str(ResourceSet(kind)) for kind in (ResourceType.CLUSTER,)} == {"the cluster"}
