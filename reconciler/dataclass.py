@@ -74,17 +74,17 @@ def _fields(cls: Any) -> dict[str, Field[Any]]:
     for name, kind in annotations.items():
         if kind is ClassVar or get_origin(kind) is ClassVar:
             continue
-        said = cls.__dict__.get(name, MISSING)
-        one: Any = said if isinstance(said, Field) else dataclasses.field()
-        if not isinstance(said, Field | MemberDescriptorType):
-            one.default = said
+        declared = cls.__dict__.get(name, MISSING)
+        one: Any = declared if isinstance(declared, Field) else dataclasses.field()
+        if not isinstance(declared, Field | MemberDescriptorType):
+            one.default = declared
         if one.default is not MISSING and one.default.__class__.__hash__ is None:
             raise ValueError(
                 f"mutable default {type(one.default)} for field {name} is not allowed: use default_factory"
             )
         one.name, one.type, one.kw_only, one._field_type = name, kind, False, _PLAIN
         found[name] = one
-        if isinstance(said, Field):
+        if isinstance(declared, Field):
             if one.default is MISSING:
                 delattr(cls, name)
             else:

@@ -33,10 +33,14 @@ MOST_LIBRARIES_IN_FUNCTIONS = 34
 MOST_SOURCES = 420
 MOST_LINES_OF_A_FILE = 600
 MOST_WITH_ONE_IMPORTER = 42
-MOST_PROTOCOLS = 18
-#: Names that say nothing of what they hold, with how many values, parameters and functions still have them. The
-#: numbers may only fall: a name is the field's word, or says whose item, message or result it is.
-VAGUE = {"found": 1069, "known": 198, "left": 104, "made": 55, "one": 515, "said": 145, "told": 94}
+MOST_PROTOCOLS = 15
+#: Names that say nothing of what they hold, with how many values, parameters and functions still have them: fields of
+#: JSON, a side beside the right one, a generic decorator. The numbers may only fall.
+VAGUE = {"found": 9, "known": 10, "left": 9, "made": 3, "one": 7, "said": 0, "told": 0}
+#: Words of our own for what Kafka and the glossary have a word for: no name of the code has one as a part.
+DIALECT = {"attendant", "minimise", "minimised", "region", "regions", "sentinel", "sentinels", "told", "untold", "wish"}
+#: A region of AWS is called that.
+NO_DIALECT = {"msk_region"}
 #: More values than that are an object without a name. The command line has an argument for each option.
 MOST_PARAMETERS = 8
 MOST_USE_CASES = 30
@@ -169,6 +173,14 @@ def test_fewer_names_are_vague() -> None:
         name for file in figures.sources() for node in ast.walk(file.tree) if (name := named(node)) in VAGUE
     )
     assert {name: count for name, count in counts.items() if name is not None and count > VAGUE[name]} == {}
+
+
+def test_no_name_has_a_word_of_our_own() -> None:
+    names_of_files = [part for file in figures.sources() for part in file.path.with_suffix("").parts]
+    given = (named(node) for file in figures.sources() for node in ast.walk(file.tree))
+    names = {*names_of_files, *filter(None, given)} - NO_DIALECT
+    parts = {name: {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)} for name in names}
+    assert [name for name in sorted(parts) if parts[name] & DIALECT] == []
 
 
 def parameters(function: ast.FunctionDef | ast.AsyncFunctionDef) -> list[str]:

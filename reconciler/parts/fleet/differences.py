@@ -28,7 +28,7 @@ from reconciler.plan.kinds.acl import ACL_CHANGES
 from reconciler.results.fleet_drift import Bucket
 
 #: A row of manifests, with the place where it is declared.
-Wish: TypeAlias = tuple[Any, ...]
+DesiredRow: TypeAlias = tuple[Any, ...]
 #: Rows that are compared at a time.
 _STRETCH: Final = 1_024
 #: So many rows are looked at one by one, and one more for so many that are equal; then a join is quicker.
@@ -222,7 +222,7 @@ def judged(rows: pl.DataFrame, scope: Scope) -> pl.DataFrame:
     return rows.with_columns(pl.Series("whose", marks, pl.Int8))
 
 
-def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[list[Wish], list[Row]]:
+def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[list[DesiredRow], list[Row]]:
     """The rows that only ``desired`` has, with its other column, and those that only ``live`` has, in order.
 
     Raises :class:`DamagedError` if a row of a side in order is there twice.
@@ -233,7 +233,7 @@ def differing(desired: pl.DataFrame, live: pl.DataFrame) -> tuple[list[Wish], li
     desired, live = unmatched(desired, live)
     if desired.height + live.height > _FEW:
         desired, live = _unequal(desired, live)
-    wanted: list[Wish] = desired.rows()
+    wanted: list[DesiredRow] = desired.rows()
     there: list[Row] = live[on].rows()
     desired_rows, rows = {row[:-1] for row in wanted}, set(there)
     if len(desired_rows) < len(wanted) or len(rows) < len(there):

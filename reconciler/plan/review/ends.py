@@ -450,7 +450,7 @@ OPENS_A_PATH: Final = frozenset({NEW_PATH, "impersonation", "cluster-alter", "cl
 #: So many paths are told one by target.
 _SHOWN: Final = 20
 #: Rights that have a callout of their own where somebody gains them.
-_TOLD: Final = frozenset({HopKind.CREATE_TOKENS, HopKind.ALTER, HopKind.ALTER_CONFIGS, HopKind.CLUSTER_ACTION})
+_REPORTED: Final = frozenset({HopKind.CREATE_TOKENS, HopKind.ALTER, HopKind.ALTER_CONFIGS, HopKind.CLUSTER_ACTION})
 #: Whom a principal could act as, by the last hop; ``None``: anybody.
 _Targets: TypeAlias = dict[str | None, tuple[Hop, ...]]
 
@@ -523,7 +523,7 @@ def _of_targets(who: str, new: _Targets) -> Iterator[Callout]:
     for target, hops in new.items():
         by_path.setdefault(hops, []).append(target)
     for hops, some in by_path.items():
-        if len(hops) == 1 and hops[0].kind in _TOLD:
+        if len(hops) == 1 and hops[0].kind in _REPORTED:
             continue
         names = ["anybody" if target is None else as_name(target) for target in some]
         text = f"{as_name(who)} could act as {first_of(names, _NAMED)}: {_way(hops)}"

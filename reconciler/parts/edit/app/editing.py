@@ -77,11 +77,9 @@ def differences(after: DesiredState, wanted: DesiredState) -> Iterator[str]:
         yield from (f"other than wanted, {describe(change.change)}" for change in comparison.changes)
         yield from (f"not as wanted: {skipped.subject}" for skipped in comparison.skipped)
     for kind in KINDS:
-        declared, wanted_told = kind.declarations(after), kind.declarations(wanted)
+        declared, expected = kind.declarations(after), kind.declarations(wanted)
         yield from (
-            f"not as wanted: {key}"
-            for key in sorted({*declared, *wanted_told})
-            if declared.get(key) != wanted_told.get(key)
+            f"not as wanted: {key}" for key in sorted({*declared, *expected}) if declared.get(key) != expected.get(key)
         )
 
 

@@ -179,15 +179,15 @@ def edited(
 def narrower(state: DesiredState, narrowings: Sequence[Narrowing]) -> DesiredState:
     """What is declared with the narrowings; of two declarations of one right, the one that lasts longest."""
     declared = dict(state.bindings)
-    said_of = {item: state.bindings[item] for narrowing in narrowings for item in narrowing.bindings}
-    for binding in said_of:
+    declarations = {item: state.bindings[item] for narrowing in narrowings for item in narrowing.bindings}
+    for binding in declarations:
         declared.pop(binding, None)
     for narrowing in narrowings:
-        longest = max((said_of[item] for item in narrowing.bindings), key=_end)
+        longest = max((declarations[item] for item in narrowing.bindings), key=_end)
         for binding in narrowing.into:
             earlier = declared.get(binding)
             if earlier is None or _end(earlier) < _end(longest):
-                declared[binding] = said_of.get(binding, longest)._replace(role=None)
+                declared[binding] = declarations.get(binding, longest)._replace(role=None)
     return replace(state, bindings=declared)
 
 

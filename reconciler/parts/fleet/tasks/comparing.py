@@ -30,7 +30,7 @@ from reconciler.model.markers import BreakGlass, break_glass_marks, running_brea
 from reconciler.model.scope import Scope
 from reconciler.model.state import ClusterState
 from reconciler.parts.fleet import differences
-from reconciler.parts.fleet.differences import Results, RowDifference, Wish
+from reconciler.parts.fleet.differences import DesiredRow, Results, RowDifference
 from reconciler.parts.fleet.engine import CLUSTERS_IN_A_TASK, ROWS_IN_A_TASK, Engine, reason
 from reconciler.parts.fleet.membership import BucketPair, pairs
 from reconciler.parts.fleet.readings import Place, desired_topics, expired_bindings, live_topics, write_desired
@@ -251,7 +251,7 @@ def _compare_pair(
     )
 
 
-def _created(creates: Sequence[Wish]) -> list[RowDifference]:
+def _created(creates: Sequence[DesiredRow]) -> list[RowDifference]:
     return [RowDifference(CREATE_ACL, row[:-1], row[-1]) for row in creates]
 
 
