@@ -71,6 +71,8 @@ class Layers(Mapping[_Key, _Value]):
 
     def with_items(self, changed: Mapping[_Key, _Value | None]) -> "Layers[_Key, _Value]":
         """The same with these items, and without the keys of which the value is ``None``."""
+        if not changed:  # an empty layer more each time
+            return self
         copy = Layers[_Key, _Value]()
         copy._length = self._length + sum(
             (value is not None) - (self.get(key) is not None) for key, value in changed.items()

@@ -39,3 +39,4 @@ def test_a_thousand_changes_copy_as_much_as_they_change_a_few_times() -> None:
     assert copied < 40 * 1_000
     assert len(layers._layers) < 5
     assert len(layers) == 9_000
+    assert layers.with_items({}) is layers
