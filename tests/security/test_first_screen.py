@@ -528,7 +528,7 @@ class _Review:
         asked = ("--connections", "operator.yaml", "--guardrails", "base", "--as-of", "2026-11-27", "--allow-deletes")
         run(["plan", "head", "--cluster", "prod=snapshot:live.json", *asked, "--quiet"])
         alone = self._capsys.readouterr().out
-        run(["fleet", "plan", "head", "--snapshots", "live", "--out", "plans", *asked])
+        run(["fleet", "plan", "head", "--snapshots", "live", "--out", "plans", "--engine", "local", *asked])
         return alone, self._capsys.readouterr().out
 
 
