@@ -27,7 +27,7 @@ from reconciler.ports import ClusterError
 _AN_HOUR: Final = 3600.0
 #: The year 9999; a later time is not valid.
 _LAST_EXPIRY: Final = 253_402_300_800.0
-_RESOURCES: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?(?::\d+)?$")
+_REGION: Final = re.compile(r"\.kafka(?:-serverless)?\.([a-z0-9-]+)\.amazonaws\.com(?:\.cn)?(?::\d+)?$")
 
 
 class Token(NamedTuple):
@@ -79,9 +79,9 @@ class UnsecuredToken(Bearer):
 class MskIamToken(Bearer):
     """A token signed with the AWS credentials of the environment (``aws-msk-iam-sasl-signer-python``)."""
 
-    def __init__(self, resources: str) -> None:
-        """``resources`` is that of the cluster."""
-        self._resources = resources
+    def __init__(self, region: str) -> None:
+        """``region`` is that of the cluster."""
+        self._region = region
 
     def token(self) -> Token:
         """A new token, valid for 15 minutes."""
@@ -94,7 +94,7 @@ class MskIamToken(Bearer):
                 "pip install './reconciler[msk-iam]' beside your clone",
             ) from None
         try:
-            text, expires_ms = signer.generate_auth_token(self._resources)
+            text, expires_ms = signer.generate_auth_token(self._region)
         except Exception as error:  # botocore's errors have no common base that its users can name
             raise ClusterError(
                 "msk_iam_failed", f"no token could be signed: {error}", "Check the AWS credentials and the region."
@@ -104,8 +104,8 @@ class MskIamToken(Bearer):
 
 def msk_region(bootstrap_servers: str) -> str | None:
     """The AWS region in the addresses of an MSK cluster, or ``None``."""
-    resource_sets = {match[1] for host in bootstrap_servers.split(",") if (match := _RESOURCES.search(host.strip()))}
-    return resource_sets.pop() if len(resource_sets) == 1 else None
+    regions = {match[1] for host in bootstrap_servers.split(",") if (match := _REGION.search(host.strip()))}
+    return regions.pop() if len(regions) == 1 else None
 
 
 def _part(content: dict[str, Any]) -> str:
@@ -210,11 +210,11 @@ def _oauthbearer(values: Mapping[str, str], problems: list[SettingProblem]) -> S
 
 def _msk(bootstrap_servers: str, values: Mapping[str, str], problems: list[SettingProblem]) -> Sasl:
     config = {"sasl.mechanisms": "OAUTHBEARER"}
-    resources = values.get("aws.region") or msk_region(bootstrap_servers)
-    if resources is None:
+    region = values.get("aws.region") or msk_region(bootstrap_servers)
+    if region is None:
         problems.append(SettingProblem("aws.region", "the addresses do not contain the AWS region", "Set aws.region."))
         return Sasl(config, None, problems)
-    return Sasl(config, MskIamToken(resources), problems)
+    return Sasl(config, MskIamToken(region), problems)
 
 
 def _mechanism_problems(values: Mapping[str, str], mechanism: str | None) -> Iterator[SettingProblem]:

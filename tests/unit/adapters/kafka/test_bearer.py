@@ -75,8 +75,8 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
         ("localhost:9092", None),
     ],
 )
-def test_the_region_is_read_from_the_addresses(servers: str, resources: str | None) -> None:
-    assert msk_region(servers) == resources
+def test_the_region_is_read_from_the_addresses(servers: str, region: str | None) -> None:
+    assert msk_region(servers) == region
 
 
 def test_a_token_that_cannot_be_had_is_told_before_anything_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
