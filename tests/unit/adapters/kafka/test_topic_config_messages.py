@@ -24,7 +24,7 @@ class Asked:
         self.seen: list[tuple[str, str]] = []
         self._second, self._broken, self._come = second, broken, threading.Event()
         monkeypatch.setattr(messages, "_asked", self._ask)
-        monkeypatch.setattr(messages, "_beside", self._beside)
+        monkeypatch.setattr(messages, "_second_client", self._beside)
 
     def _beside(self, client: str) -> str | None:
         assert client == FIRST
@@ -61,6 +61,6 @@ def test_where_one_fails_no_part_is_taken_for_all(monkeypatch: pytest.MonkeyPatc
 def test_few_groups_need_no_second_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = Asked(monkeypatch, None)
     asked._come.set()
-    monkeypatch.setattr(messages, "_beside", lambda _: pytest.fail("it is not asked for"))
+    monkeypatch.setattr(messages, "_second_client", lambda _: pytest.fail("it is not asked for"))
     messages._answers_of(FIRST, deque(GROUPS[:2]), 2)
     assert len(asked.seen) == 4
