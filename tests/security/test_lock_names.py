@@ -1,17 +1,24 @@
 """A lock is of one name: what may be the same principal under another one, or a login that stays, is said."""
 
 import json
+from contextlib import nullcontext
 
 import pytest
 
-from reconciler.app.lock import lockable
+from reconciler.app.lock import LockTerms, lockable, refuse_unlockable
 from reconciler.app.reasons import RequestError
+from reconciler.app.session import Target
 from reconciler.cli.main import run
+from reconciler.kafka.settings import ClientSettings
+from reconciler.manifest.parts.clusters import ClusterDeclaration
+from reconciler.model.desired import Origin
 from reconciler.model.kinds.scram_user import ScramUser
 from reconciler.model.listing import Listing
 from reconciler.model.locks import LockMark, lock_denials
 from reconciler.model.state import ClusterState
+from reconciler.ports import ReadRequest
 from reconciler.snapshot.document import snapshot_text
+from reconciler.snapshot.file import SnapshotCluster
 from tests.security.test_locks import ACLS, CLUSTER, NAME, NOW, OTHER, STAYS, WHY, Stage, found_marks, stage
 from tests.worlds import binding
 
@@ -88,3 +95,28 @@ def test_names_that_could_not_be_read_are_told(stage: Stage, monkeypatch: pytest
         done = found.lock(stage.records)
     assert done.lock.whole
     assert "other names that the manifests have are not known: a variable has no value" in done.notes
+
+
+@pytest.mark.parametrize(
+    ("settings", "ours"),
+    [
+        ({}, True),
+        ({"security.protocol": "PLAINTEXT"}, True),
+        ({"security.protocol": "SSL"}, True),
+        ({"security.protocol": "ssl", "ssl.certificate.location": "us.pem", "ssl.key.location": "us.key"}, False),
+        ({"security.protocol": "SSL", "ssl.certificate.pem": "...", "ssl.key.pem": "..."}, False),
+        ({"security.protocol": "SASL_SSL", "sasl.username": "us"}, False),
+    ],
+    ids=["no protocol", "plaintext", "TLS", "certificate in files", "certificate", "password"],
+)
+def test_who_has_no_login_does_not_lock_everybody_without_one(
+    stage: Stage, settings: dict[str, str], *, ours: bool
+) -> None:
+    """With TLS alone, and without a certificate, a client is ``User:ANONYMOUS`` as well."""
+    cluster = SnapshotCluster(stage.snapshot)
+    declared = ClusterDeclaration("prod", Origin("c.yaml", 1, 1), allow_everyone_if_no_acl_found=False)
+    target = Target("prod", cluster, declared, settings=ClientSettings(settings))
+    live = target.read_whole(ReadRequest(all_topics=False))
+    refused = pytest.raises(RequestError, match="is our own login") if ours else nullcontext()
+    with refused:
+        refuse_unlockable(LockTerms("User:ANONYMOUS", "x"), target, live)

@@ -3,7 +3,7 @@
 import datetime
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from reconciler.app.apply import ApplyOptions, apply, apply_plan
 from reconciler.app.cleanup import cleanup
 from reconciler.app.connections import read_connections
 from reconciler.app.export import export
-from reconciler.app.lock import LockTerms, list_locks, lockable, plan_unlock, refuse_unlockable, unlock
+from reconciler.app.lock import LockTerms, list_locks, lockable, plan_unlock, unlock
 from reconciler.app.options import ConnectionOptions, PlanOptions
 from reconciler.app.plan import drift, plan
 from reconciler.app.reasons import PlanRefusedError, RequestError
@@ -26,10 +26,8 @@ from reconciler.app.undo import undo
 from reconciler.apply.environment import Result
 from reconciler.cli.console import Exit
 from reconciler.cli.main import run
-from reconciler.kafka.settings import ClientSettings
-from reconciler.manifest.parts.clusters import ClusterDeclaration
 from reconciler.model.acl import SUPPORTED_OPERATIONS, AclBinding, ResourceType
-from reconciler.model.desired import Expiry, Origin
+from reconciler.model.desired import Expiry
 from reconciler.model.listing import Change, Create, Delete
 from reconciler.model.locks import Lock, LockMark, lock_denials, locks, read_lock_mark, unlocked_at
 from reconciler.model.state import ClusterState
@@ -515,31 +513,6 @@ def test_what_a_lock_is_not_for_has_its_own_sentence(stage: Stage, name: str, fa
         found.lock()
     assert words in f"{refused.value.message} {refused.value.advice}"
     assert stage.live() == before
-
-
-@pytest.mark.parametrize(
-    ("settings", "ours"),
-    [
-        ({}, True),
-        ({"security.protocol": "PLAINTEXT"}, True),
-        ({"security.protocol": "SSL"}, True),
-        ({"security.protocol": "ssl", "ssl.certificate.location": "us.pem", "ssl.key.location": "us.key"}, False),
-        ({"security.protocol": "SSL", "ssl.certificate.pem": "...", "ssl.key.pem": "..."}, False),
-        ({"security.protocol": "SASL_SSL", "sasl.username": "us"}, False),
-    ],
-    ids=["no protocol", "plaintext", "TLS", "certificate in files", "certificate", "password"],
-)
-def test_who_has_no_login_does_not_lock_everybody_without_one(
-    stage: Stage, settings: dict[str, str], *, ours: bool
-) -> None:
-    """With TLS alone, and without a certificate, a client is ``User:ANONYMOUS`` as well."""
-    cluster = SnapshotCluster(stage.snapshot)
-    declared = ClusterDeclaration("prod", Origin("c.yaml", 1, 1), allow_everyone_if_no_acl_found=False)
-    target = Target("prod", cluster, declared, settings=ClientSettings(settings))
-    live = target.read_whole(ReadRequest(all_topics=False))
-    refused = pytest.raises(RequestError, match="is our own login") if ours else nullcontext()
-    with refused:
-        refuse_unlockable(LockTerms("User:ANONYMOUS", "x"), target, live)
 
 
 @pytest.mark.parametrize(
